@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help conformance rerun check test soak plan lint format lock clean clean-cache
+
+
+KUBERNETES ?= v1.37.2
+PROVIDER   ?= local
+JOBS       ?= 6
+RUNS       ?= 10
+LAST       ?= reports/latest
+
+# Only what is given to make counts: an exported KUBECONFIG selects nothing.
+given = $(if $(filter command,$(firstword $(origin $(1)))),$(2))
+PYTEST  := .venv/bin/python -m pytest
+OPTIONS  = --wrc-provider=$(PROVIDER) --wrc-kubernetes=$(KUBERNETES) -n $(JOBS) \
+  $(call given,BINARIES,--wrc-binaries="$(abspath $(BINARIES))") \
+  $(call given,KUBECONFIG,--wrc-kubeconfig="$(KUBECONFIG)") \
+  $(call given,CONTEXT,--wrc-context="$(CONTEXT)") \
+  $(call given,CHECKS,--wrc-checks="$(CHECKS)") \
+  $(call given,REPORT,--wrc-report="$(REPORT)") \
+  $(call given,KEEP,--wrc-keep) $(ARGS)
+
+help: ## Show this help
+	@printf 'Conformance suite for Kubernetes Workload ResourceClaims (KEP-5729)\n\n'
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@printf '\nVariables (make conformance NAME=value)\n'
+	@printf '  %-12s %s\n' \
+	  KUBERNETES 'version that the provider "local" starts (now: $(KUBERNETES))' \
+	  PROVIDER   'where the cluster comes from: local or existing (now: $(PROVIDER))' \
+	  BINARIES   'folder with your own build of the Kubernetes components' \
+	  KUBECONFIG 'kubeconfig for PROVIDER=existing; an exported one is not used' \
+	  CONTEXT    'context for PROVIDER=existing; must be named' \
+	  CHECKS     'requirement IDs, areas or a pytest -k expression: CHECKS=WRC-RES-002,LIF' \
+	  REPORT     'report folder (default: reports/<time>-<version>-<provider>)' \
+	  JOBS       'checks that run side by side (now: $(JOBS))' \
+	  KEEP       'KEEP=1 leaves what the checks created on an existing cluster' \
+	  ARGS       'further pytest options: ARGS="--wrc-time-scale=2 -v"; all of them: pytest --help'
+
+conformance: .venv/ready node_modules/ready ## Judge a cluster: start it, run all checks, write the report
+	@$(PYTEST) conformance $(OPTIONS)
+
+rerun: .venv/ready node_modules/ready ## Run again what was not conformant in the last run (LAST=folder)
+	@$(PYTEST) conformance $(OPTIONS) --wrc-rerun=$(LAST)/verdicts.json
+
+plan: .venv/ready ## List the checks that would run, without a cluster
+	@$(PYTEST) conformance $(OPTIONS) -n 0 --collect-only -q
+
+soak: .venv/ready node_modules/ready ## Repeat the run RUNS times, shuffled, with long quiet periods; stop at the first that differs
+	@for seed in $$(seq 1 $(RUNS)); do \
+	  echo "== run $$seed of $(RUNS)"; \
+	  $(PYTEST) conformance $(OPTIONS) --wrc-soak --wrc-shuffle=$$seed || exit $$?; \
+	done
+
+check: lint ## Lint, types and the tests that need no cluster; before every commit
+	@$(PYTEST) tests -q -n 2 -m "not cluster"
+
+test: .venv/ready node_modules/ready lint ## All tests of the suite: check, a control plane, every lie
+	@$(PYTEST) tests
+
+lint: .venv/ready
+	@.venv/bin/ruff check
+	@.venv/bin/ruff format --check
+	@.venv/bin/mypy
+
+format: .venv/ready ## Format the code
+	@.venv/bin/ruff check --fix
+	@.venv/bin/ruff format
+
+lock: .venv/ready ## Renew requirements.lock from pyproject.toml
+	@.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --upgrade \
+	  --group dev pyproject.toml --output-file requirements.lock
+
+clean: ## Remove the environment, the reports and all caches in this folder
+	@rm -rf .venv node_modules reports .mypy_cache .ruff_cache .hypothesis .pytest-kind
+
+clean-cache: .venv/ready ## Remove the compiled and downloaded Kubernetes from the user's cache; says what it frees
+	@.venv/bin/python -m fixtures.clusters.cache
+
+.venv/ready: requirements.lock
+	@echo "Creating the Python environment in .venv (about half a minute)"
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; python3 is $$(python3 --version)" >&2; exit 1; }
+	@python3 -m venv --clear .venv || \
+	  { echo "python3 cannot make a virtual environment; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@touch $@
+
+# The HTML report needs Node; without it everything else works, and the report says where the results are.
+node_modules/ready: package-lock.json
+	@if command -v npm >/dev/null; then \
+	  echo "Installing the Allure report generator (npm)"; \
+	  npm ci --silent --no-audit --no-fund || echo "npm failed: there will be no HTML report"; \
+	else echo "There is no npm: there will be no HTML report, only its data"; fi
+	@mkdir -p node_modules && touch $@

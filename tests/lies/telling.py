@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The session of lies (``--wrc-lies``): every check runs against every lie told about it, and must turn red.
+
+It writes ``lies.json``; the tests of the suite assert on it. A lie is *noticed* if the check came out as
+non-conformant, for the lie's own requirement, with a message that contains what the lie demands of it.
+"""
+
+import json
+import secrets
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fixtures import waiting
+from fixtures.clusters.cluster import Cluster
+from fixtures.session import View
+from tests.lies.lie import Lie, all_lies, by_name
+from tests.lies.proxy import LyingProxy
+from verdicts import terminal
+from verdicts.outcomes import Outcome, Verdict
+
+#: A lie is either seen at once or by a time-out; there is no slow cluster to be patient with.
+TIME_SCALE = 0.2
+QUIET_SECONDS = 0.3
+#: Begins the parameter of a check that names the lie.
+MARK = "lie:"
+
+
+def pytest_sessionstart() -> None:
+    """Be less patient than with a cluster that tells the truth."""
+    waiting.PACE.time_scale *= TIME_SCALE
+    waiting.PACE.quiet_seconds = QUIET_SECONDS
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a check once for each lie about one of its requirements, or aimed at it by name."""
+    requirements = {mark.args[0] for mark in metafunc.definition.iter_markers("requirement")}
+    name = metafunc.function.__name__
+    lies = [lie for lie in all_lies().values() if lie.check == name or lie.requirement in requirements]
+    metafunc.parametrize("lie", lies, indirect=True, ids=[f"{MARK}{lie.name}" for lie in lies])
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out the checks without a lie, and the parametrisations that a lie does not aim at."""
+    items[:] = [item for item in items if any(lie.aims_at(truthful_id(item.nodeid)) for lie in _lies_of(item))]
+
+
+@pytest.fixture
+def lie(request: pytest.FixtureRequest) -> Lie:
+    """The lie that is told while the check runs."""
+    told: Lie = request.param
+    return told
+
+
+@pytest.fixture(scope="session")
+def lying_proxy(cluster: Cluster) -> Iterator[LyingProxy]:
+    """A lying proxy between this process and the API server."""
+    with LyingProxy(cluster.kubeconfig) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def view(lie: Lie, lying_proxy: LyingProxy) -> View:
+    """What the check sees: the lie. Standing invariants are muted, except for their own lies."""
+    kubeconfig = lying_proxy.kubeconfig(lie.name, secrets.token_hex(4))
+    return View(kubeconfig, (lie.requirement,) if lie.requirement.startswith("WRC-INV") else ())
+
+
+def truthful_id(node_id: str) -> str:
+    """Return the node id that the check has in an honest run: without the lie among its parameters."""
+    check, parameters = _split(node_id)
+    rest = "-".join(one for one in parameters if not one.startswith(MARK))
+    return f"{check}[{rest}]" if rest else check
+
+
+def lie_in(node_id: str) -> Lie:
+    """Return the lie among the parameters of a check."""
+    [name] = [one.removeprefix(MARK) for one in _split(node_id)[1] if one.startswith(MARK)]
+    return by_name(name)
+
+
+class Reckoning:
+    """Collects, in the controller process, which lies were noticed, and writes ``lies.json``."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._progress: terminal.Progress | None = None
+        self._seen: dict[str, list[Outcome]] = {}
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Without xdist: learn how many there are."""
+        self._expect(len(session.items))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        """With xdist: learn from the workers how many there are."""
+        self._expect(len(ids))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str]:
+        """Keep pytest's dots and letters away: a line is told per lie."""
+        return report.outcome, "", ""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Collect the outcomes of one phase, and tell of the lie after the last phase."""
+        outcomes = [Outcome.from_json(one) for one in getattr(report, "wrc_outcomes", ())]
+        self._seen.setdefault(report.nodeid, []).extend(outcomes)
+        if report.when == "teardown" and self._progress:
+            row = _row(report.nodeid, self._seen[report.nodeid])
+            self._progress.finished(report.nodeid, [row["requirement"]], Verdict(row["verdict"]), row["seconds"])
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
+        """Write the reckoning; the exit code says whether all lies were noticed."""
+        yield
+        rows = [_row(node_id, outcomes) for node_id, outcomes in sorted(self._seen.items())]
+        folder: Path = self._config.option.wrc_report
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "lies.json").write_text(json.dumps(rows, indent=2))
+        if session.exitstatus in {0, 1}:
+            session.exitstatus = int(not all(row["noticed"] for row in rows))
+
+    def pytest_terminal_summary(self) -> None:
+        """Tell which lies were not noticed."""
+        rows = [_row(node_id, outcomes) for node_id, outcomes in sorted(self._seen.items())]
+        missed = [row for row in rows if not row["noticed"]]
+        sys.stdout.write(f"\n{len(rows) - len(missed)} of {len(rows)} lies noticed\n")
+        for row in missed:
+            sys.stdout.write(
+                f"  {row['lie']} in {row['check']}: {row['verdict']}: {row['message'][:300]}\n"
+                f"    wanted: non-conformant for {row['requirement']}, with {row['says']!r}\n"
+            )
+
+    def _expect(self, total: int) -> None:
+        self._progress = self._progress or terminal.Progress(total, sys.stdout)
+
+
+def _row(node_id: str, outcomes: list[Outcome]) -> dict[str, Any]:
+    lie = lie_in(node_id)
+    of_requirement = [one for one in outcomes if one.requirement == lie.requirement]
+    shown = next((one for one in of_requirement if one.verdict is Verdict.NON_CONFORMANT), None)
+    outcome = shown or next(iter(of_requirement or outcomes), Outcome(lie.requirement, node_id, Verdict.NOT_RUN))
+    return {
+        "check": truthful_id(node_id),
+        "lie": lie.name,
+        "requirement": lie.requirement,
+        "says": lie.says,
+        "verdict": str(outcome.verdict),
+        "message": outcome.message,
+        "seconds": round(outcome.seconds, 2),
+        "noticed": outcome.verdict is Verdict.NON_CONFORMANT and lie.says in outcome.message,
+    }
+
+
+def _split(node_id: str) -> tuple[str, list[str]]:
+    check, _, parameters = node_id.partition("[")
+    return check, parameters.removesuffix("]").split("-")
+
+
+def _lies_of(item: pytest.Item) -> list[Lie]:
+    """Return the lie that the check runs against; pytest stands in with something else where there is none."""
+    lie = item.callspec.params.get("lie")  # type: ignore[attr-defined]
+    return [lie] if isinstance(lie, Lie) else []

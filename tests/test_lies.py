@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Proof that the checks can fail: every lie is noticed, and every check has a lie."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.running import Run, collected_checks
+from verdicts import catalogue
+
+
+@pytest.fixture(scope="module")
+def lies(kubernetes, tell, tmp_path_factory) -> list[dict[str, Any]]:
+    """The reckoning of the session of lies: one row for each check and lie."""
+    tell("\nEvery check against every lie about it")
+    run = Run(tmp_path_factory.mktemp("lies") / "report", "-n", "8", "--wrc-lies")
+    run.exit_code()
+    tell(run.output)
+    rows: list[dict[str, Any]] = json.loads((run.report / "lies.json").read_text())
+    return rows
+
+
+@pytest.fixture(scope="module")
+def checks() -> dict[str, list[str]]:
+    """The node id of each check with its requirements."""
+    return collected_checks()
+
+
+def test_every_lie_is_noticed(lies):
+    """Each check against each lie is non-conformant for the lie's requirement, and its message names the fault."""
+    missed = [
+        f"{row['lie']} in {row['check']}: {row['verdict']}: {row['message'][:200]}"
+        for row in lies
+        if not row["noticed"]
+    ]
+
+    assert missed == []
+
+
+def test_every_check_has_a_lie(lies, checks):
+    """A check that no lie turns red is a defect: each parametrisation has been seen failing."""
+    proven = {row["check"] for row in lies if row["noticed"]}
+
+    assert sorted(checks.keys() - proven) == []
+
+
+def test_every_requirement_with_a_check_has_a_lie_of_its_own(lies, checks):
+    """The lie that turns a check red is about the very requirement that the check is to prove."""
+    claimed = {requirement for requirements in checks.values() for requirement in requirements}
+
+    assert sorted(claimed - {row["requirement"] for row in lies if row["noticed"]}) == []
+
+
+def test_every_requirement_has_a_check_or_a_reason(checks):
+    """An ID without a check says in the catalogue why; standing invariants and panics are judged in every run."""
+    claimed = {requirement for requirements in checks.values() for requirement in requirements}
+
+    assert [
+        one.id for one in catalogue.load() if one.id not in claimed and not one.not_built and one.area != "INV"
+    ] == []
+    assert [one.id for one in catalogue.load() if one.id in claimed and one.not_built] == []
+
+
+def test_every_check_names_known_requirements(checks):
+    """No check names a requirement that the catalogue does not have."""
+    claimed = {requirement for requirements in checks.values() for requirement in requirements}
+
+    assert sorted(one for one in claimed if one not in catalogue.load()) == []
