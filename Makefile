@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help conformance rerun check test soak plan lint format lock clean clean-cache
+.PHONY: help conformance rerun check test mutants soak plan lint format lock clean clean-cache
 
 
 KUBERNETES ?= v1.37.2
@@ -56,7 +56,10 @@ check: lint ## Lint, types and the tests that need no cluster; before every comm
 	@$(PYTEST) tests -q -n 2 -m "not cluster"
 
 test: .venv/ready node_modules/ready lint ## All tests of the suite: check, a control plane, every lie
-	@$(PYTEST) tests
+	@$(PYTEST) tests -m "not mutant"
+
+mutants: .venv/ready ## Build Kubernetes with one wrong line, again and again: the suite must name what it breaks
+	@$(PYTEST) tests/mutants
 
 lint: .venv/ready
 	@.venv/bin/ruff check

@@ -86,7 +86,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add(
         "--wrc-keep",
         action="store_true",
-        help="leave the cluster and what the checks created as it is at the end",
+        help="with 'existing': leave what the checks created, and say how to remove it",
     )
     add(
         "--wrc-time-scale",
@@ -124,8 +124,8 @@ class Hooks:
     """Hooks of the suite."""
 
     @pytest.hookspec
-    def pytest_wrc_no_verdict(self, error: Exception) -> None:
-        """The run cannot begin; ``error`` says why."""
+    def pytest_wrc_no_verdict(self, exit_code: int, reason: str) -> None:
+        """The run cannot begin; ``reason`` says why."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -133,19 +133,21 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the plugins of a run of ``conformance/``; tests of the suite get none of them."""
     config.addinivalue_line("markers", "requirement(id): the requirement of the catalogue that the check proves")
     config.addinivalue_line("markers", "slow: the check takes longest, so it is started first")
+    config.addinivalue_line("markers", "probe: the check may disturb others, so it is started after all of them")
     config.addinivalue_line(
         "markers", "breaks_invariant(id, reason): the check violates a standing invariant on purpose"
     )
     if not runs_conformance(config):
         return
+    _refuse_contradictions(config.option)
     _place_report(config)
     # Imported here so that `pytest tests` needs neither the Kubernetes client nor a cluster.
     from fixtures import session  # noqa: PLC0415
-    from verdicts import plugin  # noqa: PLC0415
+    from verdicts import plugin, recorder  # noqa: PLC0415
 
     config.pluginmanager.register(session.Session(config), "wrc-session")
     config.pluginmanager.register(session, "wrc-fixtures")
-    config.pluginmanager.register(plugin.Recorder(), "wrc-recorder")
+    config.pluginmanager.register(recorder.Recorder(config), "wrc-recorder")
     if config.getoption("--wrc-lies"):
         from tests.lies import telling  # noqa: PLC0415
 
@@ -153,6 +155,14 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         controller = telling.Reckoning(config) if config.getoption("--wrc-lies") else plugin.Judge(config)
         config.pluginmanager.register(controller, "wrc-judge")
+
+
+def _refuse_contradictions(option: Any) -> None:
+    if option.wrc_keep and option.wrc_provider == "local":
+        raise pytest.UsageError(
+            "--wrc-keep (KEEP=1) is for an existing cluster only: a control plane that the run has started ends with "
+            "it, and all its objects.\nWhat each check saw and left is in the folder 'evidence' of the report."
+        )
 
 
 def _place_report(config: pytest.Config) -> None:

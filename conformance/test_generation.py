@@ -3,8 +3,9 @@
 
 from fixtures.api import Object
 from fixtures.barriers import claim_of_another_pod_group_is_generated
+from fixtures.bodies import Entry
 from fixtures.conditions import are_bound, is_bound, is_untouched, records_claims
-from fixtures.objects import CLAIM_NAME_ANNOTATION, Pod, controller_of
+from fixtures.objects import CLAIM_NAME_ANNOTATION, Pod, controller_of, entry_of, names_by_entry
 from fixtures.scenario import Scenario
 from fixtures.waiting import BINDING, GENERATION, eventually
 from verdicts.requirement import requirement
@@ -39,12 +40,12 @@ def test_each_entry_has_a_claim_of_its_own(scenario: Scenario) -> None:
     scenario.barrier(claim_of_another_pod_group_is_generated)
 
     generated = group.generated_claims()
-    entries = sorted(map(_entry_of, generated))
+    entries = sorted(map(entry_of, generated))
     assert entries == sorted(names), f"the entries are {sorted(names)}, the ResourceClaims are for {entries}"
-    assert group.claim_names == _names_by_entry(generated), (
+    assert group.claim_names == names_by_entry(generated), (
         "the PodGroup's status must name for each entry the ResourceClaim that was generated for it"
     )
-    touched = [_entry_of(one) for one in generated if not is_untouched(one)]
+    touched = [entry_of(one) for one in generated if not is_untouched(one)]
     assert not touched, f"no Pod exists, so the claims must be untouched, but those for {touched} are not"
 
 
@@ -70,7 +71,7 @@ def test_the_pod_group_controls_the_generated_claim(scenario: Scenario) -> None:
         state = claim.read()
         owners = [_without_block_owner_deletion(one) for one in state["metadata"].get("ownerReferences", ())]
         assert owners == [owner], f"the PodGroup must control the claim for {entry!r}, and be its only owner"
-        assert _entry_of(state) == entry, f"{CLAIM_NAME_ANNOTATION} must name the PodGroup's entry {entry!r}"
+        assert entry_of(state) == entry, f"{CLAIM_NAME_ANNOTATION} must name the PodGroup's entry {entry!r}"
 
 
 @requirement("WRC-GEN-016")
@@ -105,11 +106,11 @@ def test_statuses_list_the_template_entries_only(scenario: Scenario) -> None:
     eventually(pod, is_bound, BINDING)
 
     generated = group.generated_claims()
-    of_entries = sorted(map(_entry_of, generated))
+    of_entries = sorted(map(entry_of, generated))
     assert of_entries == ["template-a", "template-b"], (
         f"each template entry, and no other, must have one generated claim, but there are claims for {of_entries}"
     )
-    names = _names_by_entry(generated)
+    names = names_by_entry(generated)
     assert group.claim_names == names, "the PodGroup's status must name the claims of its template entries alone"
     assert pod.claim_names == names, "the Pod's status must name the claims of its template entries alone"
 
@@ -135,6 +136,31 @@ def test_further_pods_lead_to_no_further_claim(scenario: Scenario) -> None:
     _assert_one_claim_for_each_group(scenario)
 
 
+@requirement("WRC-GEN-008")
+def test_entries_of_one_template_have_claims_of_their_own(scenario: Scenario) -> None:
+    """In six PodGroups at once, four entries of one annotated template have four claims with their own annotation."""
+    scenario.node(devices=5)
+    names = ["first", "second", "third", "fourth"]
+    template = scenario.template(annotations={"wrc.example.com/annotation": "of-the-template"})
+    entries: list[Entry] = [{"name": name, "resourceClaimTemplateName": template["metadata"]["name"]} for name in names]
+    groups = [scenario.pod_group(*entries, name=f"group-{index}") for index in range(6)]
+
+    for group in groups:
+        eventually(group, records_claims(*names), GENERATION)
+        generated = group.generated_claims()
+        of_entries = sorted(map(entry_of, generated))
+        assert of_entries == sorted(names), f"{group} has the entries {sorted(names)}, the claims are for {of_entries}"
+        assert group.claim_names == names_by_entry(generated), f"the status of {group} must name a claim for each entry"
+        kept = [one["metadata"]["annotations"].get("wrc.example.com/annotation") for one in generated]
+        assert kept == ["of-the-template"] * 4, f"the claims of {group} must keep the template's annotation"
+
+    pod = scenario.pod(*entries, group=groups[-1])
+    eventually(pod, is_bound, BINDING)
+    assert pod.claim_names == groups[-1].claim_names, "a Pod must point to the claim of each of its four entries"
+    devices = [device for name in names for device in groups[-1].claim(name).devices()]
+    assert len(set(devices)) == 4, f"four claims must have four devices, but they have {devices}"
+
+
 def _assert_one_claim_for_each_group(scenario: Scenario) -> None:
     """Assert that each PodGroup of the namespace, all of one entry, controls one claim; there is no other."""
     groups = [one["metadata"]["uid"] for one in scenario.api.list("PodGroup", scenario.namespace)]
@@ -143,15 +169,6 @@ def _assert_one_claim_for_each_group(scenario: Scenario) -> None:
         f"each of the {len(groups)} PodGroups (one is the barrier's) must control one ResourceClaim, and no other "
         f"may exist, but there are {[one['metadata']['name'] for one in claims]}"
     )
-
-
-def _entry_of(claim: Object) -> str:
-    """Return the entry that the ResourceClaim was generated for, by its annotation."""
-    return str(claim["metadata"].get("annotations", {}).get(CLAIM_NAME_ANNOTATION, ""))
-
-
-def _names_by_entry(claims: list[Object]) -> dict[str, str]:
-    return {_entry_of(claim): claim["metadata"]["name"] for claim in claims}
 
 
 def _without_block_owner_deletion(owner: Object) -> Object:

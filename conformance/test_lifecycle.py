@@ -1,8 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LIF: reservation, allocation and generated ResourceClaims last as long as their PodGroup, not its Pods."""
+"""LIF: reservation, allocation and generated ResourceClaims last as long as their PodGroup, not its Pods.
 
+How they end with it is in ``test_lifecycle_teardown.py``, and what follows in ``test_lifecycle_churn.py``.
+"""
+
+import pytest
+
+from conformance.endings import ENDINGS, end
 from conformance.kinds import NAMED_AND_TEMPLATE
-from fixtures.barriers import claim_of_a_plain_pod_is_released, pod_group_without_pods_goes
+from conformance.ownership import assert_own
+from fixtures.barriers import (
+    claim_of_a_finished_pod_is_released,
+    claim_of_a_plain_pod_is_released,
+    pod_group_without_pods_goes,
+)
 from fixtures.conditions import (
     POD_GROUP_FINALIZER,
     are_bound,
@@ -10,11 +21,10 @@ from fixtures.conditions import (
     is_being_deleted,
     is_bound,
     is_gone,
-    is_reserved,
     is_reserved_for,
     records_claims,
 )
-from fixtures.objects import Claim, PodGroup, controller_of
+from fixtures.objects import Claim, PodGroup
 from fixtures.scenario import Scenario
 from fixtures.waiting import BINDING, GENERATION, RELEASE, REMOVAL, eventually
 from verdicts.requirement import requirement
@@ -36,9 +46,7 @@ def test_claim_outlives_the_pods_of_its_group(scenario: Scenario, kind: str) -> 
         scenario.delete(*some)
         scenario.barrier(claim_of_a_plain_pod_is_released)
 
-        assert claim() is not None, "the ResourceClaim went with the Pods of its PodGroup"
-        assert claim.devices() == devices, "the allocation went with the Pods of the PodGroup"
-        assert claim.reserved_for() == [group.reference()], "the reservation went with the Pods of the PodGroup"
+        _assert_in_use(claim, group, devices, "only Pods of its PodGroup are gone")
 
     _assert_kept_throughout(scenario, claim, group)
     eventually(scenario.pod(entry, group=group), is_bound, BINDING)
@@ -47,26 +55,53 @@ def test_claim_outlives_the_pods_of_its_group(scenario: Scenario, kind: str) -> 
     assert claim.devices() == devices, "the next member of the PodGroup got another device"
 
 
-@requirement("WRC-LIF-003")
+@requirement("WRC-LIF-002")
 @NAMED_AND_TEMPLATE
-def test_a_group_with_an_active_pod_is_only_marked_for_deletion(scenario: Scenario, kind: str) -> None:
-    """While a member is active, a deleted PodGroup stays, and so do its reservation and its allocation."""
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_claim_outlives_the_finished_pods_of_its_group(scenario: Scenario, kind: str, phase: str) -> None:
+    """First one and then all Pods of a PodGroup finish, and nothing is released: the next member uses the device."""
     scenario.node()
     entry = scenario.entry(kind)
     group = scenario.pod_group(entry)
+    pods = scenario.pods(3, entry, group=group)
+    eventually(scenario.all_of(pods), are_bound(3), BINDING)
+    claim = group.claim("shared")
+    devices = claim.devices()
+
+    for some in (pods[:1], pods[1:]):
+        scenario.finish(*some, phase=phase)
+        _assert_in_use(claim, group, devices, "Pods of the PodGroup have finished")
+    scenario.barrier(claim_of_a_finished_pod_is_released)
+
+    _assert_in_use(claim, group, devices, "all Pods of the PodGroup have finished")
+    _assert_kept_throughout(scenario, claim, group)
     eventually(scenario.pod(entry, group=group), is_bound, BINDING)
+    _assert_in_use(claim, group, devices, "the next member is bound")
+    names = [one["metadata"]["name"] for one in scenario.claims()]
+    assert names == [claim.name], f"the next member must use {claim}, but there are {names}"
+
+
+@requirement("WRC-LIF-003")
+@NAMED_AND_TEMPLATE
+def test_a_group_with_an_active_pod_is_only_marked_for_deletion(scenario: Scenario, kind: str) -> None:
+    """While one member is active, a deleted PodGroup stays, and so do its reservation and its allocation."""
+    scenario.node()
+    entry = scenario.entry(kind)
+    group = scenario.pod_group(entry)
+    deleted, finished, active = scenario.pods(3, entry, group=group)
+    eventually(scenario.all_of([deleted, finished, active]), are_bound(3), BINDING)
     claim = group.claim("shared")
     devices = claim.devices()
 
     scenario.delete(group)
     eventually(group, is_being_deleted, REMOVAL)
-    scenario.barrier(pod_group_without_pods_goes)
-    scenario.barrier(claim_of_a_plain_pod_is_released)
+    scenario.delete(deleted)
+    scenario.finish(finished)
+    scenario.barrier(pod_group_without_pods_goes)  # one controller deletes PodGroups,
+    scenario.barrier(claim_of_a_plain_pod_is_released)  # another one releases ResourceClaims
 
     _assert_held(group)
-    assert claim() is not None, "the ResourceClaim is gone, although a member is active"
-    assert claim.devices() == devices, "the allocation went, although a member is active"
-    assert claim.reserved_for() == [group.reference()], "the reservation went, although a member is active"
+    _assert_in_use(claim, group, devices, "a member is active")
     _assert_kept_throughout(scenario, claim, group)
 
 
@@ -87,50 +122,49 @@ def test_a_group_with_a_pending_pod_is_only_marked_for_deletion(scenario: Scenar
     assert claim() is not None, "the generated ResourceClaim is gone, although a member is pending"
 
 
-@requirement("WRC-LIF-005")
-def test_used_and_unused_generated_claims_go_with_their_group(scenario: Scenario) -> None:
-    """After Pods and PodGroup, both generated claims go, and the only device serves the next PodGroup."""
-    scenario.node(devices=1)
-    entry = scenario.from_template()
-    first = scenario.pod_group(entry, scenario.from_template("spare"), name="first")
-    pod = scenario.pod(entry, group=first)
-    eventually(pod, is_bound, BINDING)
-    used, spare = first.claim("shared"), first.claim("spare")
-    _assert_controlled(first, used, spare)
-    devices = used.devices()
+@requirement("WRC-LIF-013")
+@NAMED_AND_TEMPLATE
+@ENDINGS
+def test_claims_of_single_members_go_with_their_pod(scenario: Scenario, kind: str, ending: str) -> None:
+    """What was generated for a member alone goes when that member ends; the PodGroup and the other member keep theirs.
 
-    scenario.delete(pod, first)
-    eventually(first, is_gone, REMOVAL)
-    eventually(used, is_gone, RELEASE)
-    eventually(spare, is_gone, RELEASE)
+    The entry has the name of one of the PodGroup, whose ResourceClaim must not be mistaken for it.
+    """
+    scenario.node(devices=4)
+    shared = scenario.entry(kind)
+    group = scenario.pod_group(shared, scenario.from_template("own"))
+    own = scenario.from_template("own", "template-of-single-members")
+    ended, other = pods = scenario.pods(2, shared, own, group=group)
+    eventually(scenario.all_of(pods), are_bound(2), BINDING)
+    claim, unused = group.claim("shared"), group.claim("own")
+    devices = claim.devices()
+    own_claims = {pod: pod.claim("own") for pod in pods}
+    for pod in pods:
+        assert_own(pod, own_claims[pod])
 
-    last = scenario.timeline.of(used).versions[-1].body
-    assert not is_reserved(last), "the ResourceClaim was deleted while it was still reserved"
-    assert not is_allocated(last), "the ResourceClaim was deleted while it was still allocated"
-    second = scenario.pod_group(entry, name="second")
-    eventually(scenario.pod(entry, group=second), is_bound, BINDING)
-    assert second.claim("shared").devices() == devices, "the device of the deleted ResourceClaim must be free again"
+    end(scenario, ending, ended)
+    eventually(own_claims[ended], is_gone, RELEASE)
+
+    assert own_claims[other]() is not None, "the ResourceClaim of the other member alone went with that of the first"
+    assert_own(other, own_claims[other])
+    _assert_in_use(claim, group, devices, "only a Pod of its PodGroup has ended")
+    _assert_kept_throughout(scenario, claim, group)
+    assert unused() is not None, "the ResourceClaim of the PodGroup went with that of a Pod for an entry of this name"
 
 
-@requirement("WRC-LIF-005")
-def test_generated_claims_of_a_group_without_pods_go_with_it(scenario: Scenario) -> None:
-    """Generated ResourceClaims that no Pod ever used are deleted after their PodGroup too."""
-    group = scenario.pod_group(scenario.from_template(), scenario.from_template("spare"))
-    claims = [group.claim("shared"), group.claim("spare")]
-    _assert_controlled(group, *claims)
-
-    scenario.delete(group)
-    eventually(group, is_gone, REMOVAL)
-
-    for claim in claims:
-        eventually(claim, is_gone, RELEASE)
+def _assert_in_use(claim: Claim, group: PodGroup, devices: list[tuple[str, str, str]], although: str) -> None:
+    """Assert that the claim exists, has these devices, and is reserved for the PodGroup alone."""
+    assert claim() is not None, f"the ResourceClaim is gone, although {although}"
+    assert claim.devices() == devices, f"the allocation has changed, although {although}"
+    assert claim.reserved_for() == [group.reference()], f"reservedFor must hold the PodGroup alone; {although}"
 
 
 def _assert_kept_throughout(scenario: Scenario, claim: Claim, group: PodGroup) -> None:
     """Assert that the claim never lost its allocation or its reservation, not even for a moment."""
     history = scenario.timeline.of(claim)
-    assert history.keeps(is_allocated), "the ResourceClaim was without allocation for a moment"
-    assert history.keeps(is_reserved_for(group.reference())), "the ResourceClaim was not reserved for a moment"
+    allocated, reserved = history.keeps(is_allocated), history.keeps(is_reserved_for(group.reference()))
+    assert allocated, f"for a moment, the ResourceClaim was without allocation\n{allocated}"
+    assert reserved, f"for a moment, reservedFor did not hold the PodGroup alone\n{reserved}"
 
 
 def _assert_held(group: PodGroup) -> None:
@@ -140,9 +174,3 @@ def _assert_held(group: PodGroup) -> None:
     assert POD_GROUP_FINALIZER in held["metadata"].get("finalizers", ()), (
         "the PodGroup has lost its protection finalizer, although one of its Pods is active"
     )
-
-
-def _assert_controlled(group: PodGroup, *claims: Claim) -> None:
-    """Assert that the PodGroup, and no Pod, controls its generated claims: they then go because of it."""
-    for claim in claims:
-        assert controller_of(claim.read()) == group.uid, f"PodGroup {group.name} must control its generated {claim}"

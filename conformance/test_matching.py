@@ -3,6 +3,7 @@
 
 import pytest
 
+from conformance.ownership import assert_own
 from fixtures.barriers import claim_of_another_pod_group_is_generated
 from fixtures.bodies import Entry
 from fixtures.conditions import are_bound, is_bound, is_untouched
@@ -54,7 +55,7 @@ def test_the_same_template_under_another_entry_name_is_no_match(scenario: Scenar
     eventually(pod, is_bound, BINDING)
     scenario.barrier(claim_of_another_pod_group_is_generated)
 
-    _assert_own(pod, pod.claim("renamed"))
+    assert_own(pod, pod.claim("renamed"))
     _assert_unused(group.claim("shared"))
 
 
@@ -70,7 +71,7 @@ def test_another_template_under_the_same_entry_name_is_no_match(scenario: Scenar
     scenario.barrier(claim_of_another_pod_group_is_generated)
 
     claim = pod.claim("shared")
-    _assert_own(pod, claim)
+    assert_own(pod, claim)
     assert claim.read()["spec"] == template["spec"]["spec"], "the Pod's claim must come from the Pod's template"
     _assert_unused(group.claim("shared"))
 
@@ -97,6 +98,39 @@ def test_another_kind_or_another_claim_is_no_match(scenario: Scenario, of_group:
     _assert_unused(group.claim("shared"))
 
 
+@requirement("WRC-MAT-006")
+@pytest.mark.parametrize("pods_come", ["after-the-claims", "at-once"])
+def test_the_documented_pod_splits_between_itself_and_its_group(scenario: Scenario, pods_come: str) -> None:
+    """Of four entries two are the Pod's and two its group's; so it is for a later Pod, in the opposite order."""
+    scenario.node(devices=8)
+    of_pod = [scenario.named("pod-claim"), scenario.from_template("pod-claim-template")]
+    of_group = [scenario.named("pg-claim"), scenario.from_template("pg-claim-template")]
+    group = scenario.pod_group(*of_group)
+    if pods_come == "after-the-claims":
+        group.claim("pg-claim-template")
+    entries = [of_pod[0], of_group[0], of_pod[1], of_group[1]]
+    pods = [scenario.pod(*entries, group=group)]
+    eventually(pods[0], is_bound, BINDING)
+    pods.append(scenario.pod(*reversed(entries), group=group))
+
+    eventually(pods[1], is_bound, BINDING)
+
+    generated = group.claim("pg-claim-template")
+    assert controller_of(generated.read()) == group.uid, "the PodGroup must control the claim of its template entry"
+    for pod in pods:
+        own = pod.claim("pod-claim-template")
+        assert_own(pod, own)
+        recorded = {"pod-claim-template": own.name, "pg-claim-template": generated.name}
+        assert pod.claim_names == recorded, f"the status of {pod} must name the claims of both template entries"
+    for claim in (group.claim("pg-claim"), generated):
+        assert claim.devices(), f"{claim} is used by both Pods, but is not allocated"
+        assert claim.reserved_for() == [group.reference()], f"{claim} must be reserved for the PodGroup alone"
+    own_named = claim_named(scenario.api, scenario.namespace, "pod-claim-claim")
+    users = sorted(entry["uid"] for entry in own_named.reserved_for())
+    assert own_named.devices(), f"{own_named} is used by both Pods, but is not allocated"
+    assert users == sorted(pod.uid for pod in pods), f"{own_named} is no match: it must be reserved for both Pods"
+
+
 @requirement("WRC-MAT-007")
 def test_pods_without_a_group_do_not_share(scenario: Scenario) -> None:
     """Beside a PodGroup, two Pods of no group get a claim and a device each from the same template."""
@@ -110,19 +144,27 @@ def test_pods_without_a_group_do_not_share(scenario: Scenario) -> None:
 
     claims = [loner.claim("shared") for loner in loners]
     for loner, claim in zip(loners, claims, strict=True):
-        _assert_own(loner, claim)
+        assert_own(loner, claim)
     devices = [claim.devices() for claim in (group.claim("shared"), *claims)]
     assert all(len(one) == 1 for one in devices), f"each of the three claims needs one device: {devices}"
     assert len({one[0] for one in devices}) == 3, f"group and loners must use three devices, not {devices}"
 
 
-def _assert_own(pod: Pod, claim: Claim) -> None:
-    """Assert that the ResourceClaim was generated for this Pod, and is allocated and reserved for it alone."""
-    references = claim.read()["metadata"].get("ownerReferences", ())
-    owners = [(owner["kind"], owner["name"], owner["uid"]) for owner in references]
-    assert owners == [("Pod", pod.name, pod.uid)], f"{claim}, which {pod} uses, must be owned by this Pod alone"
-    assert claim.devices(), f"{pod} is bound, but its {claim} is not allocated"
-    assert claim.reserved_for() == [pod.reference()], f"{claim} must be reserved for {pod} alone"
+@pytest.mark.probe
+@requirement("WRC-MAT-011")
+def test_a_claim_of_the_group_under_another_name_is_reserved_for_the_pod(scenario: Scenario) -> None:
+    """A Pod that names the ResourceClaim of its group under another entry name is reserved beside the group."""
+    scenario.node()
+    entry = scenario.named()
+    group = scenario.pod_group(entry)
+    eventually(scenario.pod(entry, group=group), is_bound, BINDING)
+
+    alias = scenario.pod({**entry, "name": "alias"}, group=group)
+    eventually(alias, is_bound, BINDING)
+
+    assert group.claim("shared").reserved_for() == [group.reference(), alias.reference()], (
+        "the entry of the second Pod is no match, so reservedFor must hold the PodGroup and then this Pod"
+    )
 
 
 def _assert_unused(claim: Claim) -> None:

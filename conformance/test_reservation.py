@@ -5,11 +5,26 @@ import pytest
 
 from conformance.kinds import NAMED_AND_TEMPLATE
 from fixtures.api import ApiError, Object
-from fixtures.barriers import plain_pod_is_bound
-from fixtures.conditions import are_bound, is_allocated, is_bound, is_reserved, is_reserved_for
+from fixtures.barriers import (
+    claim_of_a_finished_pod_is_released,
+    claim_of_a_plain_pod_is_released,
+    claim_of_another_pod_group_is_generated,
+    plain_pod_is_bound,
+)
+from fixtures.bodies import Entry, Placement
+from fixtures.conditions import (
+    are_bound,
+    is_allocated,
+    is_bound,
+    is_gone,
+    is_not_reserved_for,
+    is_reserved,
+    is_reserved_for,
+    is_untouched,
+)
 from fixtures.objects import Claim, Pod, PodGroup
 from fixtures.scenario import Scenario
-from fixtures.waiting import BINDING, BINDING_OF_MANY, eventually
+from fixtures.waiting import BINDING, BINDING_OF_MANY, RELEASE, RESERVATION, eventually
 from verdicts.requirement import requirement
 
 #: ``ResourceClaimReservedForMaxSize``: as many consumers as one ResourceClaim may have.
@@ -49,7 +64,34 @@ def test_reservation_stays_one_entry_however_many_pods(scenario: Scenario, kind:
             f"with {count} bound Pods, reservedFor must hold the PodGroup alone"
         )
 
-    _assert_always_alone(scenario, group)
+    _assert_always_alone(scenario, group.claim("shared"), group)
+
+
+@requirement("WRC-RES-003")
+@NAMED_AND_TEMPLATE
+@pytest.mark.parametrize("order", ["group-then-pods", "pods-then-group"])
+def test_pods_bound_without_the_scheduler_reserve_for_their_group(scenario: Scenario, kind: str, order: str) -> None:
+    """Both ResourceClaims of Pods that were bound by hand get one entry, for the PodGroup, whichever came first."""
+    node = scenario.node()
+    entries = [scenario.entry(kind, one) for one in ("first", "second")]
+    by_hand = Placement(node, bound=True)
+    pods_are_first = order == "pods-then-group"
+    if pods_are_first:
+        scenario.pods(2, *entries, group="group", on=by_hand)
+    group = scenario.pod_group(*entries)
+    claims = [group.claim(entry["name"]) for entry in entries]
+    allocated = [scenario.allocate(claim, node, f"device-{index}") for index, claim in enumerate(claims)]
+    if not pods_are_first:
+        scenario.pods(2, *entries, group=group, on=by_hand)
+
+    for claim in claims:
+        eventually(claim, is_reserved, RESERVATION)
+    scenario.barrier(claim_of_another_pod_group_is_generated)
+
+    for claim, original in zip(claims, allocated, strict=True):
+        assert claim.reserved_for() == [group.reference()], f"{claim} must be reserved for the PodGroup alone"
+        assert claim.allocation() == original["status"]["allocation"], f"the allocation of {claim} has changed"
+        _assert_always_alone(scenario, claim, group)
 
 
 @requirement("WRC-RES-004")
@@ -69,7 +111,6 @@ def test_reserved_for_holds_256_entries_and_no_more(scenario: Scenario) -> None:
     twins = [*users, stranger, {**stranger, "name": "twin"}]
     _assert_invalid(_refusal(scenario, claim, twins), "the same uid twice")
     assert len(claim.reserved_for()) == MOST, "a rejected status was stored all the same"
-    scenario.reserve(claim, users)  # strangers are kept for ever otherwise, and hold the finalizer
 
 
 @requirement("WRC-RES-005")
@@ -92,7 +133,6 @@ def test_pods_without_a_group_cannot_share_beyond_256(scenario: Scenario) -> Non
     bound = [one for one in scenario.all_of(pods)() if is_bound(one)]
     assert len(bound) == 2, f"{len(bound)} of 3 Pods are bound, where reservedFor has room for 2"
     assert len(claim.reserved_for()) == MOST, "two more Pods are bound, so reservedFor must be full"
-    scenario.reserve(claim, users)
 
 
 @pytest.mark.slow
@@ -112,19 +152,147 @@ def test_three_hundred_pods_share_one_claim(scenario: Scenario, kind: str) -> No
     assert claim.reserved_for() == [group.reference()], "with 300 bound Pods, reservedFor must hold the PodGroup alone"
     names = [one["metadata"]["name"] for one in scenario.claims()]
     assert names == [claim.name], f"one ResourceClaim must serve all 300 Pods, but there are {len(names)}"
-    _assert_always_alone(scenario, group)
+    _assert_always_alone(scenario, group.claim("shared"), group)
 
 
-def _assert_always_alone(scenario: Scenario, group: PodGroup) -> None:
-    """Assert that since its first reservation the PodGroup's claim was reserved for it alone, without a break."""
+@requirement("WRC-RES-007")
+@NAMED_AND_TEMPLATE
+def test_entries_of_pods_and_group_go_with_their_own_consumers(scenario: Scenario, kind: str) -> None:
+    """Entries before and behind that of a PodGroup go with their Pods, and that of the PodGroup goes with it."""
+    scenario.node()
+    entry = scenario.entry(kind)
+    group = scenario.pod_group(entry)
+    claim = group.claim("shared")
+    by_name = {"name": "own", "resourceClaimName": claim.name}
+    before, member, behind = _bound_in_turn(scenario, group, entry, by_name)
+    allocation = claim.allocation()
+
+    scenario.delete(before, behind)
+    for pod in (before, behind):
+        eventually(claim, is_not_reserved_for(pod.reference()), RELEASE)
+    assert claim.reserved_for() == [group.reference()], "both Pods are gone, so the PodGroup must be left alone"
+
+    last = scenario.pod(by_name, name="last")
+    eventually(last, is_bound, BINDING)
+    scenario.delete(member, group)
+    eventually(claim, is_not_reserved_for(group.reference()), RELEASE)
+    assert claim.reserved_for() == [last.reference()], "the PodGroup is gone, so the last Pod must be left alone"
+    assert claim.allocation() == allocation, "the allocation changed, although a Pod still uses it"
+    _assert_kept_allocated(scenario, claim)
+    scenario.delete(last)
+    eventually(claim, is_untouched if kind == "named" else is_gone, RELEASE)
+
+
+@requirement("WRC-RES-008")
+@NAMED_AND_TEMPLATE
+def test_entries_of_unknown_kinds_block_deallocation(scenario: Scenario, kind: str) -> None:
+    """Entries before and behind that of a PodGroup stay when it goes, and so does the allocation."""
+    scenario.node()
+    entry = scenario.entry(kind)
+    group = scenario.pod_group(entry)
+    pod = scenario.pod(entry, group=group)
+    eventually(pod, is_bound, BINDING)
+    claim = group.claim("shared")
+    allocation = claim.allocation()
+    first, *others = _of_unknown_kinds(group, pod)
+    scenario.reserve(claim, [first, group.reference(), *others])
+
+    scenario.delete(pod, group)
+    eventually(claim, is_not_reserved_for(group.reference()), RELEASE)
+    scenario.barrier(claim_of_a_plain_pod_is_released)
+
+    assert claim() is not None, "the ResourceClaim is gone, although consumers of unknown kinds use it"
+    assert claim.reserved_for() == [first, *others], "the entries of unknown kinds must stay, and no other"
+    assert claim.allocation() == allocation, "the allocation changed, although consumers of unknown kinds use it"
+    _assert_kept_allocated(scenario, claim)
+
+
+@requirement("WRC-RES-008")
+@NAMED_AND_TEMPLATE
+def test_entries_with_another_uid_are_removed(scenario: Scenario, kind: str) -> None:
+    """Entries with the name of a PodGroup but another uid go, before and behind the true one, and these alone."""
+    scenario.node()
+    entry = scenario.entry(kind)
+    group = scenario.pod_group(entry)
+    pod = scenario.pod(entry, group=group)
+    eventually(pod, is_bound, BINDING)
+    claim = group.claim("shared")
+    allocation = claim.allocation()
+    older, younger = ({**group.reference(), "uid": f"{word}-instance"} for word in ("older", "younger"))
+    unknown = _of_unknown_kinds(group, pod)
+
+    scenario.reserve(claim, [older, group.reference(), *unknown, younger])
+    for impostor in (older, younger):
+        eventually(claim, is_not_reserved_for(impostor), RELEASE)
+
+    assert claim.reserved_for() == [group.reference(), *unknown], "the impostors must be removed, and no other entry"
+    assert claim.allocation() == allocation, "the allocation changed, although the PodGroup still uses it"
+
+
+@requirement("WRC-RES-009")
+@pytest.mark.probe
+@NAMED_AND_TEMPLATE
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_entries_of_finished_pods_go_and_stay_away(scenario: Scenario, kind: str, phase: str) -> None:
+    """Entries before and behind that of a PodGroup go when their Pods finish, once and for all."""
+    scenario.node()
+    entry = scenario.entry(kind)
+    group = scenario.pod_group(entry)
+    claim = group.claim("shared")
+    by_name = {"name": "own", "resourceClaimName": claim.name}
+    before, _, behind = _bound_in_turn(scenario, group, entry, by_name)
+
+    scenario.finish(before, behind, phase=phase)
+    for pod in (before, behind):
+        eventually(claim, is_not_reserved_for(pod.reference()), RELEASE)
+    scenario.barrier(claim_of_a_finished_pod_is_released)
+
+    for pod in (before, behind):
+        [*_, finished] = scenario.timeline.of(pod)
+        away = scenario.timeline.of(claim).after(finished).keeps(is_not_reserved_for(pod.reference()))
+        assert away, f"the finished {pod} came back into reservedFor\n{away}"
+    assert claim.reserved_for() == [group.reference()], "both Pods have finished, so the PodGroup must be left alone"
+
+
+def _of_unknown_kinds(group: PodGroup, pod: Pod) -> list[Object]:
+    """Return consumers that only look like a PodGroup or Pod: by the resource, by the API group, or by neither."""
+    return [
+        {"apiGroup": "wrc.example.com", "resource": "podgroups", "name": group.name, "uid": "stranger-like-a-group"},
+        {"apiGroup": "wrc.example.com", "resource": "pods", "name": pod.name, "uid": "stranger-like-a-pod"},
+        {"apiGroup": "scheduling.k8s.io", "resource": "workloads", "name": group.name, "uid": "workload"},
+    ]
+
+
+def _bound_in_turn(scenario: Scenario, group: PodGroup, entry: Entry, by_name: Entry) -> tuple[Pod, Pod, Pod]:
+    """Bind a Pod of no PodGroup, a member, and another Pod of none, so that reservedFor has them in this order."""
+    pods = []
+    for name, claims, owner in (("before", by_name, None), ("member", entry, group), ("behind", by_name, None)):
+        pods.append(scenario.pod(claims, group=owner, name=name))
+        eventually(pods[-1], is_bound, BINDING)
+    before, member, behind = pods
+    assert group.claim("shared").reserved_for() == [before.reference(), group.reference(), behind.reference()], (
+        "reservedFor must hold a Pod, the PodGroup and another Pod, in the order in which they came"
+    )
+    return before, member, behind
+
+
+def _assert_kept_allocated(scenario: Scenario, claim: Claim) -> None:
+    """Assert that the claim never lost its allocation, not even for a moment."""
+    kept = scenario.timeline.of(claim).keeps(is_allocated)
+    assert kept, f"for a moment, the ResourceClaim was without allocation, although it was used\n{kept}"
+
+
+def _assert_always_alone(scenario: Scenario, claim: Claim, group: PodGroup) -> None:
+    """Assert that since its first reservation the claim was reserved for the PodGroup alone, without a break."""
     alone = is_reserved_for(group.reference())
 
     def is_reserved_otherwise(claim: Object) -> bool:
         return is_reserved(claim) and not alone(claim)
 
-    history = scenario.timeline.of(group.claim("shared"))
-    assert history.never(is_reserved_otherwise), "for a moment, reservedFor did not hold the PodGroup alone"
-    assert history.keeps(alone), "for a moment, reservedFor no longer held the PodGroup"
+    history = scenario.timeline.of(claim)
+    never, kept = history.never(is_reserved_otherwise), history.keeps(alone)
+    assert never, f"for a moment, reservedFor did not hold the PodGroup alone\n{never}"
+    assert kept, f"for a moment, reservedFor no longer held the PodGroup\n{kept}"
 
 
 def _refusal(scenario: Scenario, claim: Claim, consumers: list[Object]) -> ApiError | None:

@@ -102,17 +102,27 @@ def test_a_living_component_has_no_end(start):
 
 
 @pytest.mark.parametrize(
-    ("script", "line"),
+    ("script", "first", "last"),
     [
-        (PANIC, "panic: runtime error: invalid memory address or nil pointer dereference"),
-        (FATAL, "fatal error: concurrent map iteration and map write"),
-        (EXIT, ""),
+        (PANIC, "panic: runtime error: invalid memory address or nil pointer dereference", "goroutine 1 [running]:"),
+        (FATAL, "fatal error: concurrent map iteration and map write", "fatal error: concurrent map iteration and map"),
     ],
-    ids=["panic", "fatal error", "exit"],
+    ids=["panic", "fatal error"],
 )
-def test_a_go_panic_is_known_by_its_first_line(start, script, line):
-    """A line of the log that begins as the Go runtime begins; an ordinary exit is none."""
-    assert ended(start(script)).panic() == line
+def test_a_go_panic_is_told_with_its_stack(start, script, first, last):
+    """It begins with a line as the Go runtime begins it; what the component logged before is left out."""
+    told = ended(start(script)).panic().splitlines()
+
+    assert told[0] == first
+    assert told[-1].startswith(last)
+
+
+@pytest.mark.parametrize(
+    "script", [EXIT, "echo 'fatal error: runtime: out of memory'; exit 2", "echo 'observed a panic: nil'; exit 1"]
+)
+def test_another_end_is_no_panic(start, script):
+    """Neither an ordinary exit, nor memory that ran out, nor a word in the log breaks the invariant."""
+    assert ended(start(script)).panic() == ""
 
 
 def test_the_last_lines_are_those_of_the_log(start):
@@ -126,7 +136,7 @@ def test_a_component_is_gone_after_stop(start, monkeypatch):
     """SIGTERM is enough for most; one that does not listen is killed."""
     monkeypatch.setattr(processes, "STOP_SECONDS", 0.1)
     polite = start("exec sleep 60")
-    deaf = start("trap '' TERM; echo deaf; while :; do sleep 60; done")
+    deaf = start("trap '' TERM; echo deaf; exec sleep 60")
     wait_while(lambda: "deaf" not in deaf.last_lines(1))
 
     polite.stop()
@@ -172,23 +182,25 @@ def test_a_free_port_can_be_listened_on():
 
 
 @pytest.mark.parametrize(
-    ("panics", "outcomes"),
+    ("panics", "died", "outcomes"),
     [
-        ({}, [(Verdict.CONFORMANT, "")]),
-        (None, [(Verdict.NOT_APPLICABLE, "the provider does not see the processes of the control plane")]),
+        ({}, "", [(Verdict.CONFORMANT, "")]),
+        ({}, "etcd killed by SIGKILL", [(Verdict.UNDETERMINED, "etcd killed by SIGKILL")]),
+        (None, "", [(Verdict.NOT_APPLICABLE, "the provider does not see the processes of the control plane")]),
         (
             {"kube-scheduler": "panic: nil map", "etcd": "fatal error: stack overflow"},
+            "kube-scheduler exited with code 2",
             [
                 (Verdict.NON_CONFORMANT, "kube-scheduler ended with a Go panic: panic: nil map"),
                 (Verdict.NON_CONFORMANT, "etcd ended with a Go panic: fatal error: stack overflow"),
             ],
         ),
     ],
-    ids=["none", "unseen", "two"],
+    ids=["none", "killed", "unseen", "two"],
 )
-def test_a_panic_breaks_the_invariant(panics: dict[str, str] | None, outcomes: Any):
-    """Each component that ended with a Go panic is a violation; unseen components are not applicable."""
-    found: list[Outcome] = plugin._panics(panics)
+def test_a_panic_breaks_the_invariant(panics: dict[str, str] | None, died: str, outcomes: Any):
+    """Each Go panic is a violation, any other death leaves it open; unseen components are not applicable."""
+    found: list[Outcome] = plugin._ends(panics, died)
 
     assert [(one.verdict, one.message) for one in found] == outcomes
     assert {one.requirement for one in found} == {NO_PANIC}

@@ -27,13 +27,20 @@ def checks_in(collected: subprocess.CompletedProcess[str]) -> set[str]:
     [
         ("WRC-RES-002", {"WRC-RES-002"}),
         ("wrc-res-002, WRC-NAM-001", {"WRC-RES-002", "WRC-NAM-001"}),
-        ("NAM", {"WRC-NAM-001", "WRC-NAM-003"}),
         ("three_hundred and template", {"WRC-RES-006"}),
     ],
 )
 def test_checks_are_chosen_by_id_area_or_expression(which, requirements):
     """An ID or an area in any case, several of them, or an expression as for pytest -k."""
     assert checks_in(collect(f"--wrc-checks={which}")) == requirements
+
+
+def test_an_area_is_all_of_its_requirements():
+    """An area takes the checks of all its requirements, and no others."""
+    chosen = checks_in(collect("--wrc-checks=nam"))
+
+    assert {"WRC-NAM-001", "WRC-NAM-003"} <= chosen
+    assert all(one.startswith("WRC-NAM-") for one in chosen)
 
 
 def test_an_unknown_id_is_refused_with_its_neighbours():

@@ -1,79 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """From pytest's reports to verdicts: what each check showed, collected from all workers, judged at the end."""
 
-import random
 import shlex
 import sys
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import allure
 import pytest
 
 from fixtures import invariants
-from fixtures.errors import SetUpFailed
-from fixtures.scenario import Scenario
 from fixtures.session import CLUSTER, Session
-from verdicts import allure_report, catalogue, document, evidence, redaction, selection, terminal
+from verdicts import allure_report, catalogue, document, redaction, selection, terminal
 from verdicts.judge import INTERRUPTED_EXIT, EndedEarly, Judgement, judge
 from verdicts.outcomes import Outcome, Verdict, merge
-from verdicts.selection import requirements_of, requirements_of_node
+from verdicts.selection import requirements_of_node
 
-
-class Recorder:
-    """Says of each check, in the process that ran it, what it showed; the report carries it to the controller."""
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Select and order the checks, alike in all workers: slow ones first, so that none is last alone."""
-        chosen = selection.choose(items, catalogue.load(), config)
-        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-        items[:] = sorted(chosen, key=lambda item: item.get_closest_marker("slow") is None)
-        seed = config.getoption("--wrc-shuffle")
-        if seed is not None:
-            random.Random(seed).shuffle(items)  # noqa: S311  an order, not a secret
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Label the check in Allure: areas are suites, requirements and their sources are labels and links."""
-        rows = catalogue.load()
-        for requirement in (rows[one] for one in requirements_of(item)):
-            allure.dynamic.parent_suite(rows.areas[requirement.area])
-            allure.dynamic.suite(requirement.id)
-            allure.dynamic.label("requirement", requirement.id)
-            allure.dynamic.label("level", requirement.level)
-            allure.dynamic.link(requirement.link, name=f"{requirement.id}: {requirement.source}")
-        allure.dynamic.parameter("Kubernetes", item.config.stash[CLUSTER].version)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_call(self, item: pytest.Item) -> None:
-        """Say in Allure what is checked; allure-pytest sets title and description itself at the end of the set-up."""
-        words = item.name.removeprefix("test_").replace("_", " ")
-        allure.dynamic.title(f"{', '.join(requirements_of(item))}: {words}")
-        rows = [catalogue.load()[one] for one in requirements_of(item)]
-        statements = [f"**{row.id}** ({row.level}): {row.statement}" for row in rows]
-        allure.dynamic.description("\n\n".join([_sentence(item), *statements]))
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self,
-        item: pytest.Item,
-        call: pytest.CallInfo[None],
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Attach what the phase showed to its report."""
-        report = yield
-        outcomes = [*_outcomes(item, call, report)]
-        if call.when == "call":
-            item.user_properties += [(one.requirement, str(one.verdict)) for one in outcomes]
-            scenario = item.funcargs.get("scenario")  # type: ignore[attr-defined]
-            if isinstance(scenario, Scenario):
-                outcomes = _with_timeline(item, outcomes, scenario)
-        report.wrc_outcomes = [one.as_json() for one in outcomes]  # type: ignore[attr-defined]
-        return report
+#: What pytest says of a run that came to no verdict: our exit code, and why.
+_ENDED_EARLY: dict[int, EndedEarly] = {
+    pytest.ExitCode.INTERRUPTED: EndedEarly(INTERRUPTED_EXIT, "The run was interrupted before its end."),
+    pytest.ExitCode.INTERNAL_ERROR: EndedEarly(3, "A fault of the suite ended the run; it is shown above."),
+    pytest.ExitCode.USAGE_ERROR: EndedEarly(4, "The options make no sense to pytest; its message says why."),
+    pytest.ExitCode.NO_TESTS_COLLECTED: EndedEarly(5, "No check was selected. `make plan` lists those there are."),
+}
 
 
 class Judge:
@@ -120,7 +72,7 @@ class Judge:
         """Collect the outcomes of one phase of a check, and tell of the check after its last phase."""
         found = [self._not_after_a_death(Outcome.from_json(one)) for one in getattr(report, "wrc_outcomes", ())]
         if report.when not in {"setup", "call", "teardown"}:  # xdist's report of a crashed worker
-            found = _undetermined([report.nodeid], "The worker process that ran the check crashed")
+            found = _alike([report.nodeid], Verdict.UNDETERMINED, "The worker process that ran the check crashed")
         self._outcomes.setdefault(report.nodeid, []).extend(found)
         if report.when not in {"setup", "call"}:
             self._tell(report)
@@ -136,22 +88,23 @@ class Judge:
             if not self._config.option.collectonly and CLUSTER in self._config.stash:
                 self._finish(session)
 
-    def pytest_wrc_no_verdict(self, error: SetUpFailed) -> None:
+    def pytest_wrc_no_verdict(self, exit_code: int, reason: str) -> None:
         """Write the document of a run that could not begin."""
-        self._judgement = judge(self._catalogue, (), "", ended_early=EndedEarly(error.exit_code, str(error)))
-        self._write(self._judgement)
+        self._write(judge(self._catalogue, (), "", ended_early=EndedEarly(exit_code, reason)))
 
     def pytest_terminal_summary(self) -> None:
-        """Tell the verdicts."""
-        if self._judgement:
+        """Tell the verdicts, and what the run could not or should not remove."""
+        if self._judgement and self._outcomes:
             report = self._page or self._config.option.wrc_report / "verdicts.json"
             told = terminal.summary(self._judgement, self._catalogue.areas, report)
             terminal.console(sys.stdout).print(told)
+        elif self._judgement:
+            _say(self._judgement.overall.words)
+        for one in self._run.leftovers:
+            _say(f"Left behind: {one}")
 
     def _finish(self, session: pytest.Session) -> None:
-        early = None
-        if session.exitstatus == pytest.ExitCode.INTERRUPTED and not self._run.deaths:
-            early = EndedEarly(INTERRUPTED_EXIT, "The run was interrupted before its end.")
+        early = self._ended_early(session.exitstatus)
         self._judgement = judge(
             self._catalogue,
             self._all_outcomes(early),
@@ -159,33 +112,43 @@ class Judge:
             accept_known=self._config.getoption("--wrc-accept-known"),
             ended_early=early,
         )
-        self._write(self._judgement)
-        if self._uncollected:
-            session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
-        elif session.exitstatus in {0, 1, 2}:
-            session.exitstatus = self._judgement.overall.exit_code
+        session.exitstatus = self._judgement.overall.exit_code
+        self._report(self._write(self._judgement), with_page=not early)
+
+    def _ended_early(self, exit_status: int) -> EndedEarly | None:
+        """Return why there is no verdict. A death is no such reason: it leaves its checks undetermined."""
+        if exit_status == pytest.ExitCode.INTERRUPTED and self._run.how_components_died():
+            return None
+        return _ENDED_EARLY.get(pytest.ExitCode.INTERNAL_ERROR if self._uncollected else exit_status)
 
     def _all_outcomes(self, early: EndedEarly | None) -> list[Outcome]:
+        """Return what the checks showed, what they were kept from showing, and how the components ended."""
         known = [outcome for outcomes in self._outcomes.values() for outcome in outcomes]
-        known += _panics(self._run.panics) if known else []
-        if self._run.deaths and not early:
-            how = "; ".join(f"{name} {end}" for name, end in self._run.deaths.items())
-            known += _undetermined(
-                [one for one in self._checks if one not in self._outcomes], f"The run ended early: {how}"
-            )
-        return known
+        unheard = [check for check in self._checks if not self._outcomes.get(check)]
+        died = self._run.how_components_died()
+        if early:
+            known += _alike(unheard, Verdict.NOT_RUN, early.words)
+        elif died:
+            known = [_with_reason(outcome, f"{died} during the run") for outcome in known]
+            known += _alike(unheard, Verdict.UNDETERMINED, f"{died}, which ended the run early")
+        return known + _ends(self._run.panics, died) if known or died else []
 
-    def _write(self, judgement: Judgement) -> None:
+    def _write(self, judgement: Judgement) -> document.Document:
         folder: Path = self._config.option.wrc_report
         folder.mkdir(parents=True, exist_ok=True)
         written = document.build(judgement, self._about_run(), self._about_cluster())
         document.write(written, folder / "verdicts.json")
+        _point_latest_to(folder)
+        return written
+
+    def _report(self, written: document.Document, *, with_page: bool) -> None:
+        """Make the results of Allure presentable; who interrupts a run does not want to wait for the page."""
+        folder: Path = self._config.option.wrc_report
         results = folder / "allure-results"
         if results.is_dir():
             allure_report.prepare(results, written)
             redaction.redact_folder(folder)
-            self._page = allure_report.generate(results, folder / "report.html", _say)
-        _point_latest_to(folder)
+            self._page = allure_report.generate(results, folder / "report.html", _say) if with_page else None
 
     def _about_run(self) -> document.Run:
         option = self._config.option
@@ -230,68 +193,35 @@ class Judge:
 
     def _not_after_a_death(self, outcome: Outcome) -> Outcome:
         """A violation that is seen while a component is dead says nothing about the cluster."""
-        deaths = self._run.provider.deaths() if self._run.provider else {}
-        if not deaths or outcome.verdict is not Verdict.NON_CONFORMANT:
-            return outcome
-        how = "; ".join(f"{name} {end}" for name, end in deaths.items())
-        return replace(outcome, verdict=Verdict.UNDETERMINED, message=f"{how} during the run. {outcome.message}")
+        is_in_doubt = outcome.verdict is Verdict.NON_CONFORMANT and self._run.how_components_died()
+        return replace(outcome, verdict=Verdict.UNDETERMINED) if is_in_doubt else outcome
 
 
-def _sentence(item: pytest.Item) -> str:
-    return (item.function.__doc__ or "").strip()  # type: ignore[attr-defined]
-
-
-def _outcomes(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> Iterator[Outcome]:
-    verdict, message = _verdict(call)
-    if call.when == "call" or verdict is not Verdict.CONFORMANT:
-        for one in requirements_of(item):
-            yield Outcome(one, item.nodeid, verdict, message, report.duration, _lie_of(item))
-
-
-def _with_timeline(item: pytest.Item, outcomes: list[Outcome], scenario: Scenario) -> list[Outcome]:
-    """Judge standing invariants on the timeline of the check's scenario, and keep the timeline as evidence."""
-    broken_on_purpose = {mark.args[0] for mark in item.iter_markers("breaks_invariant")}
-    judged = [one for one in item.funcargs["view"].invariants if one not in broken_on_purpose]  # type: ignore[attr-defined]
-    found = [replace(one, lie=_lie_of(item)) for one in invariants.judge(scenario.timeline, judged, item.nodeid)]
-    kept = evidence.keep_evidence(item.config, item.name, scenario.timeline)
-    return [replace(one, evidence=kept) for one in (*outcomes, *found)]
-
-
-def _lie_of(item: pytest.Item) -> str:
-    """Return the name of the lie that is told while the check runs, empty in an honest run."""
-    parameters = getattr(getattr(item, "callspec", None), "params", {})
-    return parameters["lie"].name if "lie" in parameters else ""
-
-
-def _verdict(call: pytest.CallInfo[None]) -> tuple[Verdict, str]:
-    if call.excinfo is None:
-        return Verdict.CONFORMANT, ""
-    error = call.excinfo.value
-    if isinstance(error, pytest.skip.Exception):
-        return Verdict.NOT_APPLICABLE, str(error)
-    if isinstance(error, AssertionError):
-        return Verdict.NON_CONFORMANT, str(error) or "an assertion without a message"
-    return Verdict.UNDETERMINED, f"{type(error).__name__}: {error}"
-
-
-def _undetermined(checks: Iterable[str], message: str) -> list[Outcome]:
+def _alike(checks: Iterable[str], verdict: Verdict, message: str) -> list[Outcome]:
     return [
-        Outcome(requirement, check, Verdict.UNDETERMINED, message)
-        for check in checks
-        for requirement in requirements_of_node(check)
+        Outcome(requirement, check, verdict, message) for check in checks for requirement in requirements_of_node(check)
     ]
 
 
-def _panics(panics: dict[str, str] | None) -> list[Outcome]:
-    """Return the outcome of the invariant on panics; None means that components cannot be seen."""
+def _with_reason(outcome: Outcome, reason: str) -> Outcome:
+    """Let the message of an undetermined outcome begin with what most likely stood in the way."""
+    if outcome.verdict is not Verdict.UNDETERMINED:
+        return outcome
+    return replace(outcome, message=f"{reason}. {outcome.message}")
+
+
+def _ends(panics: dict[str, str] | None, died: str) -> list[Outcome]:
+    """Return the outcomes of the invariant on panics; ``panics`` is None if no component can be seen to end."""
+
+    def outcome(verdict: Verdict, message: str = "") -> Outcome:
+        return Outcome(invariants.NO_PANIC, "end of the run", verdict, message)
+
     if panics is None:
-        unseen = "the provider does not see the processes of the control plane"
-        return [Outcome(invariants.NO_PANIC, "end of the run", Verdict.NOT_APPLICABLE, unseen)]
+        return [outcome(Verdict.NOT_APPLICABLE, "the provider does not see the processes of the control plane")]
     found = [
-        Outcome(invariants.NO_PANIC, "end of the run", Verdict.NON_CONFORMANT, f"{name} ended with a Go panic: {line}")
-        for name, line in panics.items()
+        outcome(Verdict.NON_CONFORMANT, f"{name} ended with a Go panic: {panic}") for name, panic in panics.items()
     ]
-    return found or [Outcome(invariants.NO_PANIC, "end of the run", Verdict.CONFORMANT)]
+    return found or [outcome(Verdict.UNDETERMINED, died) if died else outcome(Verdict.CONFORMANT)]
 
 
 def _point_latest_to(folder: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from _pytest.mark.expression import Expression
 
 from verdicts import document
 from verdicts.catalogue import Catalogue
@@ -30,24 +31,34 @@ def requirements_of_node(node_id: str) -> list[str]:
 
 
 def prepare(config: pytest.Config, catalogue: Catalogue) -> None:
-    """Refuse a selection that cannot be meant, and hand an expression over to pytest.
+    """Refuse a selection that cannot be meant.
 
     Raises:
-        pytest.UsageError: a requirement ID that the catalogue does not have, or an unreadable verdicts.json.
+        pytest.UsageError: a requirement ID that the catalogue does not have, an expression that is none, or an
+            unreadable verdicts.json.
     """
     which = config.getoption("--wrc-checks")
     for word in _words(which):
         if _LOOKS_LIKE_ID.fullmatch(word) and word.upper() not in catalogue:
             near = get_close_matches(word.upper(), [one.id for one in catalogue], n=3)
             raise pytest.UsageError(f"There is no requirement {word}. {_advice(near, catalogue)}")
-    if which and not _is_selection(which, catalogue):
-        config.option.keyword = which
+    if not _is_selection(which, catalogue):
+        _refuse_malformed(which, catalogue)
     rerun = config.getoption("--wrc-rerun")
     if rerun:
         try:
             document.read(rerun)
         except (OSError, ValueError) as error:
-            raise pytest.UsageError(f"Nothing to run again: {error}") from error
+            raise pytest.UsageError(
+                f"Nothing to run again: {error}\nName the verdicts.json of an earlier run: LAST=<its folder> for make."
+            ) from error
+
+
+def hand_over_expression(config: pytest.Config, catalogue: Catalogue) -> None:
+    """Give an expression to pytest as its -k; in each process, for workers know the command line only."""
+    which = config.getoption("--wrc-checks")
+    if which and not _is_selection(which, catalogue):
+        config.option.keyword = which
 
 
 def choose(items: list[pytest.Item], catalogue: Catalogue, config: pytest.Config) -> list[pytest.Item]:
@@ -80,6 +91,17 @@ def _advice(near: list[str], catalogue: Catalogue) -> str:
     if near:
         return f"Did you mean {' or '.join(near)}?"
     return f"IDs look like WRC-RES-002; the areas are {', '.join(catalogue.areas)}."
+
+
+def _refuse_malformed(expression: str, catalogue: Catalogue) -> None:
+    """Refuse it here: a worker process would end in a fault that shows pytest's inside."""
+    try:
+        Expression.compile(expression)
+    except SyntaxError as error:
+        raise pytest.UsageError(
+            f"{expression!r} is neither a list of requirements and areas nor an expression for pytest -k: {error.msg}\n"
+            f"{_advice([], catalogue)}"
+        ) from error
 
 
 def _module(path: Path) -> ModuleType:

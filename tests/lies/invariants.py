@@ -68,11 +68,15 @@ def full_claim_has_one_entry_too_many(claim: Object, _memory: Memory) -> Shown:
     yield claim
 
 
-@lie("WRC-INV-004", shows="ResourceClaim", check=CLAIM_WITHOUT_ROOM, says="is still reserved for Pod barrier-")
+@lie(
+    "WRC-INV-004",
+    shows="ResourceClaim",
+    check=CLAIM_WITHOUT_ROOM,
+    lingers=True,
+    says="is still reserved for Pod barrier-",
+)
 def claim_stays_reserved_for_a_deleted_pod(claim: Object, memory: Memory) -> Shown:
-    """The Pod is that of the barrier, which is deleted before the reservations are written anew."""
-    dead = [entry for entry in entries_of(claim) if entry["name"].startswith("barrier-")]
-    memory.facts.setdefault("dead", []).extend(dead)
-    if 0 < len(entries_of(claim)) < MOST and not dead:
-        entries_of(claim).extend(memory.facts["dead"][:1])
-    yield claim
+    """The Pod is that of the barrier, and the claim was generated for it alone."""
+    seen: list[Object] = memory.facts.setdefault(claim["metadata"]["uid"], [])
+    seen[:] = entries_of(claim) or seen
+    yield {**claim, "status": {**claim.get("status", {}), "reservedFor": seen}}

@@ -15,6 +15,9 @@ A lie about answers returns what is answered in place of one answer::
     def entry_without_a_source_looks_accepted(answer: Answer, _memory: Memory) -> Answer:
         return answer.accepted() if answer.status == 422 else answer
 
+A lie that shows something new, or hides something, must hang on an event that really happens: otherwise LIST shows
+it and no watch ever does, and the check comes out as undetermined.
+
 The name of the function is the name of the lie. Each module of this folder holds the lies of one area.
 """
 

@@ -3,7 +3,8 @@
 
 from copy import deepcopy
 
-from tests.lies.lie import Memory, Object, Shown, lie, name_of, twin
+from tests.lies.lie import Memory, Object, Shown, lie, name_of, twin, uid_of
+from tests.lies.reservation import POD, pods_beside
 
 OTHER_UID = "0b8f4b52-0000-4000-8000-000000000000"
 
@@ -26,6 +27,16 @@ def is_released(claim: Object, memory: Memory) -> bool:
         memory.facts.setdefault("used", deepcopy(claim))
     used = memory.facts.get("used", {"metadata": {}})
     return name_of(used) == name_of(claim) and not consumers_of(claim)
+
+
+def is_member(pod: Object) -> bool:
+    """Tell whether the Pod belongs to a PodGroup."""
+    return bool(pod["spec"].get("schedulingGroup"))
+
+
+def members_of(claim: Object, memory: Memory) -> list[Object]:
+    """Return the Pods beside the claim that belong to a PodGroup; those of barriers do not."""
+    return [pod for pod in pods_beside(claim, memory) if is_member(pod)]
 
 
 @lie("WRC-NAM-001", shows="ResourceClaim", says="must gain a finalizer and change in nothing else")
@@ -84,6 +95,55 @@ def second_named_claim_is_copied_without_an_owner(claim: Object, _memory: Memory
     yield claim
     if name_of(claim) == "second-claim" and consumers_of(claim):
         yield twin(claim, "copy")
+
+
+@lie("WRC-NAM-002", shows="ResourceClaim", says="nothing but its user may create a named ResourceClaim")
+def missing_named_claim_is_created_by_the_control_plane(claim: Object, _memory: Memory) -> Shown:
+    yield claim
+    if name_of(claim) == "present-claim":
+        yield twin(claim, "for-the-absent")
+
+
+@lie("WRC-NAM-002", shows="ResourceClaim", lingers=True, says="nothing but its user may create a named ResourceClaim")
+def last_pod_gets_a_claim_of_its_own_for_the_missing_one(claim: Object, memory: Memory) -> Shown:
+    yield claim
+    pods = members_of(claim, memory)
+    if pods and name_of(claim) != "present-claim":  # the barrier's: it comes after all Pods
+        own = twin(claim, "own")
+        own["metadata"]["ownerReferences"] = [{"kind": "Pod", "uid": uid_of(pods[-1]), "controller": True}]
+        yield own
+
+
+@lie("WRC-NAM-002", shows="Pod", says="are bound, although a ResourceClaim that they name does not exist")
+def third_pod_is_bound_without_the_missing_claim(pod: Object, memory: Memory) -> Shown:
+    order: list[str] = memory.facts.setdefault("order", [])
+    if uid_of(pod) not in order:
+        order.append(uid_of(pod))
+    if order.index(uid_of(pod)) == 2:
+        pod["spec"].setdefault("nodeName", "any")
+    yield pod
+
+
+@lie("WRC-NAM-002", shows="Pod", says="has 3 bound Pods: not so after")
+def one_pod_is_never_queued_again(pod: Object, memory: Memory) -> Shown:
+    """Only a time-out can tell that something is missing."""
+    if is_member(pod) and memory.facts.setdefault("first", uid_of(pod)) == uid_of(pod):
+        pod["spec"].pop("nodeName", None)
+    yield pod
+
+
+@lie("WRC-NAM-002", shows="ResourceClaim", says="absent-claim must be reserved for the PodGroup alone")
+def claim_that_came_late_is_reserved_for_a_pod(claim: Object, _memory: Memory) -> Shown:
+    if name_of(claim) == "absent-claim":
+        consumers_of(claim)[:] = [POD for _ in consumers_of(claim)]
+    yield claim
+
+
+@lie("WRC-NAM-002", shows="ResourceClaim", says="but ResourceClaim absent-claim is not allocated")
+def claim_that_came_late_is_not_allocated(claim: Object, _memory: Memory) -> Shown:
+    if name_of(claim) == "absent-claim":
+        claim["status"] = {}
+    yield claim
 
 
 @lie("WRC-NAM-003", shows="ResourceClaim", says="the object does not exist")

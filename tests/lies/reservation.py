@@ -17,6 +17,11 @@ def entries_of(claim: Object) -> list[Object]:
     return entries
 
 
+def is_finished(pod: Object) -> bool:
+    """Tell whether a Pod has reached a terminal phase."""
+    return pod["status"].get("phase") in {"Succeeded", "Failed"}
+
+
 def pods_beside(claim: Object, memory: Memory) -> list[Object]:
     """Return all Pods of the namespace of a claim, as they truly are."""
     pods: list[Object] = memory.truth(f"/api/v1/namespaces/{claim['metadata']['namespace']}/pods")["items"]
@@ -86,6 +91,44 @@ def pod_in_reserved_for_until_the_first_pod_is_bound(claim: Object, memory: Memo
     if entries_of(claim) and version not in told:
         told.add(version)
         entries_of(claim).append(POD)
+    yield claim
+
+
+@lie("WRC-RES-003", shows="ResourceClaim", says="must be reserved for the PodGroup alone")
+def pod_bound_by_hand_reserves_for_itself(claim: Object, _memory: Memory) -> Shown:
+    entries_of(claim)[:] = [POD for _ in entries_of(claim)]
+    yield claim
+
+
+@lie("WRC-RES-003", shows="ResourceClaim", says="must be reserved for the PodGroup alone")
+def second_pod_bound_by_hand_reserves_the_second_claim_for_itself(claim: Object, _memory: Memory) -> Shown:
+    if entries_of(claim) and "second-" in claim["metadata"]["name"]:
+        entries_of(claim).append(POD)
+    yield claim
+
+
+@lie("WRC-RES-003", shows="ResourceClaim", only="[pods-then-group", says="did not hold the PodGroup alone")
+def pod_bound_before_its_group_is_there_reserves_for_itself_at_first(claim: Object, memory: Memory) -> Shown:
+    """Only the watch shows it: each later look at the same version tells the truth."""
+    told = memory.facts.setdefault("told", set())
+    version = claim["metadata"]["resourceVersion"]
+    if entries_of(claim) and "second-" in claim["metadata"]["name"] and version not in told:
+        told.add(version)
+        entries_of(claim)[:] = [POD]
+    yield claim
+
+
+@lie("WRC-RES-003", shows="ResourceClaim", only="-template]", says="is reserved: not so after")
+def generated_claim_of_pods_bound_by_hand_is_not_reserved(claim: Object, _memory: Memory) -> Shown:
+    """Only a time-out can tell that something is missing."""
+    entries_of(claim).clear()
+    yield claim
+
+
+@lie("WRC-RES-003", shows="ResourceClaim", says="the allocation of ResourceClaim")
+def allocation_by_hand_is_replaced_with_the_reservation(claim: Object, _memory: Memory) -> Shown:
+    if entries_of(claim):
+        claim["status"]["allocation"]["devices"]["results"][0]["device"] = "device-2"
     yield claim
 
 

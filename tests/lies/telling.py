@@ -2,7 +2,8 @@
 """The session of lies (``--wrc-lies``): every check runs against every lie told about it, and must turn red.
 
 It writes ``lies.json``; the tests of the suite assert on it. A lie is *noticed* if the check came out as
-non-conformant, for the lie's own requirement, with a message that contains what the lie demands of it.
+non-conformant, for the lie's own requirement, with a message that contains what the lie demands of it. One that heals
+must make the check conformant instead.
 """
 
 import json
@@ -132,7 +133,7 @@ class Reckoning:
         for row in missed:
             sys.stdout.write(
                 f"  {row['lie']} in {row['check']}: {row['verdict']}: {row['message'][:300]}\n"
-                f"    wanted: non-conformant for {row['requirement']}, with {row['says']!r}\n"
+                f"    wanted: {row['wanted']} for {row['requirement']}, with {row['says']!r}\n"
             )
 
     def _expect(self, total: int) -> None:
@@ -142,17 +143,19 @@ class Reckoning:
 def _row(node_id: str, outcomes: list[Outcome]) -> dict[str, Any]:
     lie = lie_in(node_id)
     of_requirement = [one for one in outcomes if one.requirement == lie.requirement]
+    wanted = Verdict.CONFORMANT if lie.heals else Verdict.NON_CONFORMANT
     shown = next((one for one in of_requirement if one.verdict is Verdict.NON_CONFORMANT), None)
     outcome = shown or next(iter(of_requirement or outcomes), Outcome(lie.requirement, node_id, Verdict.NOT_RUN))
     return {
         "check": truthful_id(node_id),
         "lie": lie.name,
         "requirement": lie.requirement,
+        "wanted": str(wanted),
         "says": lie.says,
         "verdict": str(outcome.verdict),
         "message": outcome.message,
         "seconds": round(outcome.seconds, 2),
-        "noticed": outcome.verdict is Verdict.NON_CONFORMANT and lie.says in outcome.message,
+        "noticed": outcome.verdict is wanted and lie.says in outcome.message,
     }
 
 

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Says of each check, in the process that ran it, what it showed."""
+
+import random
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+
+import allure
+import pytest
+
+from fixtures import invariants
+from fixtures.scenario import Scenario
+from fixtures.session import CLUSTER
+from verdicts import catalogue, evidence, selection
+from verdicts.outcomes import Outcome, Verdict
+from verdicts.selection import requirements_of
+
+
+class Recorder:
+    """Selects the checks, and lets their reports carry what they showed to the controller process."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        selection.hand_over_expression(config, catalogue.load())
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Select and order the checks, alike in all workers: slow ones first, so that none is last alone."""
+        chosen = selection.choose(items, catalogue.load(), config)
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = sorted(chosen, key=lambda item: item.get_closest_marker("slow") is None)
+        seed = config.getoption("--wrc-shuffle")
+        if seed is not None:
+            random.Random(seed).shuffle(items)  # noqa: S311  an order, not a secret
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Label the check in Allure: areas are suites, requirements and their sources are labels and links."""
+        rows = catalogue.load()
+        for requirement in (rows[one] for one in requirements_of(item)):
+            allure.dynamic.parent_suite(rows.areas[requirement.area])
+            allure.dynamic.suite(requirement.id)
+            allure.dynamic.label("requirement", requirement.id)
+            allure.dynamic.label("level", requirement.level)
+            allure.dynamic.link(requirement.link, name=f"{requirement.id}: {requirement.source}")
+        allure.dynamic.parameter("Kubernetes", item.config.stash[CLUSTER].version)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> None:
+        """Say in Allure what is checked; allure-pytest sets title and description itself at the end of the set-up."""
+        words = item.name.removeprefix("test_").replace("_", " ")
+        allure.dynamic.title(f"{', '.join(requirements_of(item))}: {words}")
+        rows = [catalogue.load()[one] for one in requirements_of(item)]
+        statements = [f"**{row.id}** ({row.level}): {row.statement}" for row in rows]
+        allure.dynamic.description("\n\n".join([_sentence(item), *statements]))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self,
+        item: pytest.Item,
+        call: pytest.CallInfo[None],
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Attach what the phase showed to its report."""
+        report = yield
+        outcomes = [*_outcomes(item, call, report)]
+        if call.when == "call":
+            item.user_properties += [(one.requirement, str(one.verdict)) for one in outcomes]
+            scenario = item.funcargs.get("scenario")  # type: ignore[attr-defined]
+            if isinstance(scenario, Scenario):
+                outcomes = _with_timeline(item, outcomes, scenario)
+        report.wrc_outcomes = [one.as_json() for one in outcomes]  # type: ignore[attr-defined]
+        return report
+
+
+def _sentence(item: pytest.Item) -> str:
+    return (item.function.__doc__ or "").strip()  # type: ignore[attr-defined]
+
+
+def _outcomes(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> Iterator[Outcome]:
+    verdict, message = _verdict(call)
+    if call.when == "call" or verdict is not Verdict.CONFORMANT:
+        for one in requirements_of(item):
+            yield Outcome(one, item.nodeid, verdict, message, report.duration, _lie_of(item))
+
+
+def _with_timeline(item: pytest.Item, outcomes: list[Outcome], scenario: Scenario) -> list[Outcome]:
+    """Judge standing invariants on the timeline of the check's scenario, and keep the timeline as evidence."""
+    broken_on_purpose = {mark.args[0] for mark in item.iter_markers("breaks_invariant")}
+    judged = [one for one in item.funcargs["view"].invariants if one not in broken_on_purpose]  # type: ignore[attr-defined]
+    found = [replace(one, lie=_lie_of(item)) for one in invariants.judge(scenario.timeline, judged, item.nodeid)]
+    kept = evidence.keep_evidence(item.config, item.name, scenario.timeline)
+    return [replace(one, evidence=kept) for one in (*outcomes, *found)]
+
+
+def _lie_of(item: pytest.Item) -> str:
+    """Return the name of the lie that is told while the check runs, empty in an honest run."""
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    return parameters["lie"].name if "lie" in parameters else ""
+
+
+def _verdict(call: pytest.CallInfo[None]) -> tuple[Verdict, str]:
+    if call.excinfo is None:
+        return Verdict.CONFORMANT, ""
+    error = call.excinfo.value
+    if isinstance(error, pytest.skip.Exception):
+        return Verdict.NOT_APPLICABLE, str(error)
+    if isinstance(error, AssertionError):
+        return Verdict.NON_CONFORMANT, str(error) or "an assertion without a message"
+    return Verdict.UNDETERMINED, f"{type(error).__name__}: {error}"
