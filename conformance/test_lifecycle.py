@@ -128,13 +128,13 @@ def test_a_group_with_a_pending_pod_is_only_marked_for_deletion(scenario: Scenar
 def test_claims_of_single_members_go_with_their_pod(scenario: Scenario, kind: str, ending: str) -> None:
     """What was generated for a member alone goes when that member ends; the PodGroup and the other member keep theirs.
 
-    The entry has the name of one of the PodGroup, whose ResourceClaim must not be mistaken for it.
+    The Pods come before their PodGroup, and their entry has the name of one of its own, which is for another claim.
     """
     scenario.node(devices=4)
     shared = scenario.entry(kind)
-    group = scenario.pod_group(shared, scenario.from_template("own"))
     own = scenario.from_template("own", "template-of-single-members")
-    ended, other = pods = scenario.pods(2, shared, own, group=group)
+    ended, other = pods = scenario.pods(2, shared, own, group="group")
+    group = scenario.pod_group(shared, scenario.from_template("own"))
     eventually(scenario.all_of(pods), are_bound(2), BINDING)
     claim, unused = group.claim("shared"), group.claim("own")
     devices = claim.devices()

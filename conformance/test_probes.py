@@ -73,9 +73,10 @@ def test_list_of_claims_stays_whole_after_one_is_generated_again(scenario: Scena
     """Of three claims of a PodGroup the first, second or third is deleted: the list soon names three and stays so."""
     entries = [scenario.from_template(name) for name in ENTRIES]
     groups = [scenario.pod_group(*entries, name=f"without-{name}") for name in ENTRIES]
-    pods = [scenario.pod(entries[0], group=group) for group in groups]  # they let the controller notice the deletion
-    for group, pod in zip(groups, pods, strict=True):
+    for group in groups:
         eventually(group, records_claims(*ENTRIES), GENERATION)
+    pods = [scenario.pod(entries[0], group=group) for group in groups]  # they let the controller notice the deletion
+    for pod in pods:
         eventually(pod, records_claims("first"), GENERATION)
     lists = [group.claim_names for group in groups]
     since = scenario.timeline.now
@@ -132,9 +133,12 @@ def test_all_valid_names_lead_to_a_claim_that_keeps_a_part_of_both(scenario: Sce
 
 
 def _groups(scenario: Scenario) -> list[PodGroup]:
-    """Return ten PodGroups of one template."""
+    """Return ten PodGroups of one template, whose claim is generated and recorded."""
     entry = scenario.from_template()
-    return [scenario.pod_group(entry, name=f"group-{index}") for index in range(ATTEMPTS)]
+    groups = [scenario.pod_group(entry, name=f"group-{index}") for index in range(ATTEMPTS)]
+    for group in groups:
+        eventually(group, records_claims("shared"), GENERATION)
+    return groups
 
 
 def _pending_pods(scenario: Scenario, groups: Sequence[PodGroup], count: int) -> list[tuple[Pod, PodGroup]]:

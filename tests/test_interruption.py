@@ -19,7 +19,7 @@ from tests.running import Run, soon
 QUICK, LONG = "WRC-ALC-002", "WRC-MAT-005"
 CHECKS = (f"--wrc-checks={QUICK},WRC-GEN-001,WRC-MAT-003,WRC-MAT-004,{LONG}", "--wrc-soak")
 #: Seconds in which a run has ended, with its report, when five of them do so on two cores.
-ENDED_SECONDS = 45
+ENDED_SECONDS = 60
 SIDE_BY_SIDE = ("-n", "2")
 #: Lines of a whole run with few checks.
 MOST_LINES = 70

@@ -61,7 +61,8 @@ class Judge:
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str]:
         """Keep pytest's dots and letters away: a line is told per check."""
-        return report.outcome, "", ""
+        counts = report.when == "call" or not report.passed
+        return report.outcome if counts else "", "", ""
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Show the check as being in flight."""

@@ -24,13 +24,13 @@ class Recorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Select and order the checks, alike in all workers: slow ones first, so that none is last alone."""
+        """Select and order the checks, alike in all workers."""
         chosen = selection.choose(items, catalogue.load(), config)
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-        items[:] = sorted(chosen, key=lambda item: item.get_closest_marker("slow") is None)
         seed = config.getoption("--wrc-shuffle")
         if seed is not None:
-            random.Random(seed).shuffle(items)  # noqa: S311  an order, not a secret
+            random.Random(seed).shuffle(chosen)  # noqa: S311  an order, not a secret
+        items[:] = sorted(chosen, key=_place)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
@@ -69,6 +69,11 @@ class Recorder:
                 outcomes = _with_timeline(item, outcomes, scenario)
         report.wrc_outcomes = [one.as_json() for one in outcomes]  # type: ignore[attr-defined]
         return report
+
+
+def _place(item: pytest.Item) -> int:
+    """Return where a check stands: slow ones first, so that none is last alone; probes last, since they run alone."""
+    return -1 if item.get_closest_marker("slow") else 1 if item.get_closest_marker("probe") else 0
 
 
 def _sentence(item: pytest.Item) -> str:

@@ -104,7 +104,8 @@ class Reckoning:
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str]:
         """Keep pytest's dots and letters away: a line is told per lie."""
-        return report.outcome, "", ""
+        counts = report.when == "call" or not report.passed
+        return report.outcome if counts else "", "", ""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Collect the outcomes of one phase, and tell of the lie after the last phase."""
