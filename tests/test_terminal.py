@@ -78,7 +78,7 @@ def test_the_whole_is_said_in_words_and_the_report_is_named() -> None:
 
 
 def test_each_violation_is_told_with_its_cause_and_what_is_known_of_it() -> None:
-    """What decides comes first, only the first line of a message is shown, and a long one is not cut."""
+    """What decides comes first, only the first line of a message is shown; a long one is wrapped."""
     first, *more = section(told(io.StringIO()), "Non-conformant")
 
     assert first.startswith("  WRC-RES-001  MUST    the claim lists worker-1,")

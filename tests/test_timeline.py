@@ -259,6 +259,15 @@ def test_what_is_asked_of_a_history(allocated, never, always, keeps):
     )
 
 
+def test_a_history_is_cut_by_a_version_of_any_object():
+    """Before and after are told by resourceVersion; the version itself is in neither part."""
+    told = history(False, True, False)
+    middle = told.versions[1]
+
+    assert [one.number for one in told.before(middle)] == [0]
+    assert [one.number for one in told.after(middle)] == [2]
+
+
 def test_a_finding_says_what_was_wanted_and_shows_the_first_version_that_broke_it():
     """The words are for the message of an assertion; pytest itself shows the first line."""
     lost = history(True, False, False).keeps(is_allocated)

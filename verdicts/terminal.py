@@ -18,6 +18,9 @@ from verdicts.outcomes import Verdict
 #: Columns of a log, where no terminal says how wide it is.
 LOG_WIDTH = 120
 
+#: Characters of a cause that are told.
+LONGEST_CAUSE = 300
+
 #: In the order in which they are told.
 _STYLES = {
     Verdict.CONFORMANT: "green",
@@ -155,12 +158,17 @@ def _findings(title: str, rows: Sequence[RequirementVerdict]) -> list[Renderable
     return ["", Text(title, "bold"), Padding(table, (0, 0, 0, 2))]
 
 
+def _cut(reason: str) -> str:
+    """One line is enough to know what to look for; the report holds the rest."""
+    return reason if len(reason) <= LONGEST_CAUSE else f"{reason[:LONGEST_CAUSE]} ..."
+
+
 def _level(row: RequirementVerdict) -> str:
     return f"{row.requirement.level}, probe" if row.requirement.probe else row.requirement.level
 
 
 def _cause(row: RequirementVerdict) -> Text:
-    lines = [row.reason] if row.reason else []
+    lines = [_cut(row.reason)] if row.reason else []
     if row.known_deviation and (row.is_known or row.no_longer_seen):
         lines += [f"known deviation: {row.known_deviation.sentence}", row.known_deviation.link]
     return Text("\n").join(Text(line, "cyan" if number else "") for number, line in enumerate(lines))

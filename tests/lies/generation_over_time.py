@@ -59,7 +59,7 @@ def only_the_first_template_that_comes_is_noticed(group: Object, _memory: Memory
     "WRC-GEN-002",
     shows="ResourceClaim",
     only="pods-",
-    says="and there must be no other, but there are [('first', '0b8f",
+    says="and there must be no other",
 )
 def pod_that_comes_before_its_pod_group_gets_a_claim_of_its_own(claim: Object, _memory: Memory) -> Shown:
     yield claim
