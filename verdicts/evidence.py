@@ -75,7 +75,7 @@ def final_objects(versions: Iterable[Version]) -> str:
     last = list({version.uid: version for version in versions}.values())
     documents = [_without_managed_fields(version) for version in last[:MOST_OBJECTS]]
     rest = f"# ... and {len(last) - MOST_OBJECTS} more\n" if len(last) > MOST_OBJECTS else ""
-    return yaml.safe_dump_all(documents, sort_keys=False) + rest
+    return yaml.dump_all(documents, Dumper=yaml.CSafeDumper, sort_keys=False) + rest
 
 
 def _lane(versions: Sequence[Version]) -> Lane:

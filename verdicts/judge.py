@@ -19,9 +19,6 @@ _ENDINGS = {
     SetUpFailed.exit_code: "set-up failed",
     FeatureOff.exit_code: "the feature is off",
     INTERRUPTED_EXIT: "interrupted",
-    3: "a fault of the suite",
-    4: "the options make no sense",
-    5: "no check was selected",
 }
 
 
