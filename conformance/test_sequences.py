@@ -143,8 +143,9 @@ class Sequence(RuleBasedStateMachine):
     @precondition(lambda self: self._active())
     @rule(data=st.data(), finish=st.booleans())
     def end_pod(self, data: st.DataObject, finish: bool) -> None:
-        """Let a Pod succeed, or delete it."""
+        """Let a Pod succeed, or delete it; those of no PodGroup are deleted, because of kubernetes 141274."""
         member = data.draw(st.sampled_from(self._active()))
+        finish = finish and member not in self.loners
         self._tell(f"{'finish' if finish else 'delete'} {member.pod}")
         (self.scenario.finish if finish else self.scenario.delete)(member.pod)
         member.active = False

@@ -6,8 +6,6 @@ from tests.lies.reservation import entries_of, is_finished, pods_beside
 
 ACTIVE_POD = "test_a_group_with_an_active_pod_is_only_marked_for_deletion"
 PENDING_POD = "test_a_group_with_a_pending_pod_is_only_marked_for_deletion"
-#: The Pods of a PodGroup, with the next member.
-FOUR = 4
 
 
 def is_of_a_pod_group(claim: Object) -> bool:
@@ -187,7 +185,7 @@ def claim_is_gone_when_all_pods_have_succeeded(answer: Answer, memory: Memory) -
 
 @lie("WRC-LIF-002", shows="ResourceClaim", says="the allocation has changed, although the next member is bound")
 def next_member_after_finished_ones_gets_another_device(claim: Object, memory: Memory) -> Shown:
-    if is_of_a_pod_group(claim) and 0 < finished_members(claim, memory) < members_left(claim, memory) == FOUR:
+    if is_of_a_pod_group(claim) and 0 < finished_members(claim, memory) < members_left(claim, memory) == 4:
         claim["status"]["allocation"]["devices"]["results"][0]["device"] = "device-2"
     yield claim
 
@@ -195,7 +193,7 @@ def next_member_after_finished_ones_gets_another_device(claim: Object, memory: M
 @lie("WRC-LIF-002", shows="ResourceClaim", only="-template]", says="the next member must use ResourceClaim")
 def next_member_after_finished_ones_gets_a_claim_of_its_own(claim: Object, memory: Memory) -> Shown:
     yield claim
-    if is_of_a_pod_group(claim) and members_left(claim, memory) == FOUR:
+    if is_of_a_pod_group(claim) and members_left(claim, memory) == 4:
         yield twin(claim, "next")
 
 
