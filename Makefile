@@ -56,7 +56,7 @@ check: lint ## Lint, types and the tests that need no cluster; before every comm
 	@$(PYTEST) tests -q -n 2 -m "not cluster"
 
 test: .venv/ready node_modules/ready lint ## All tests of the suite: check, a control plane, every lie
-	@$(PYTEST) tests -m "not mutant"
+	@$(PYTEST) tests -m "not mutant" -o timeout=3300  # the first one may have to compile Kubernetes
 
 mutants: .venv/ready ## Build Kubernetes with one wrong line, again and again: the suite must name what it breaks
 	@$(PYTEST) tests/mutants

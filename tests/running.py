@@ -18,7 +18,7 @@ from verdicts.selection import requirements_of_node
 
 ROOT = Path(__file__).parent.parent
 #: Seconds after which a run is ended; each run of the suite's own tests takes far less.
-PATIENCE = 600
+PATIENCE = 2400
 #: Seconds until something that a run is about to do must have happened.
 SOON = 90
 #: The variable by which every process of a run is known, whatever became of its parent.
