@@ -12,9 +12,24 @@ from verdicts import catalogue
 
 @pytest.fixture(scope="module")
 def lies(kubernetes, tell, tmp_path_factory) -> list[dict[str, Any]]:
-    """The reckoning of the session of lies: one row for each check and lie."""
+    """The reckoning of the session of lies: one row for each check and lie.
+
+    What came out as undetermined is trouble of ours or of a busy machine, and is told once more. What came out as
+    conformant is a check that cannot fail, and is not.
+    """
     tell("\nEvery check against every lie about it")
-    run = Run(tmp_path_factory.mktemp("lies") / "report", "-n", "8", "--wrc-lies")
+    rows = _session(tell, tmp_path_factory.mktemp("lies") / "report")
+    again = {row["lie"] for row in rows if row["verdict"] == "undetermined"}
+    if again:
+        tell("\nOnce more, what was undetermined")
+        second = _session(tell, tmp_path_factory.mktemp("again") / "report", "-k", " or ".join(sorted(again)))
+        rows = [*second, *(row for row in rows if row["lie"] not in again)]
+    return rows
+
+
+def _session(tell, report, *options: str) -> list[dict[str, Any]]:
+    """Run a session of lies and return its rows."""
+    run = Run(report, "-n", "8", "--wrc-lies", *options)
     run.exit_code()
     tell(run.output)
     rows: list[dict[str, Any]] = json.loads((run.report / "lies.json").read_text())
