@@ -7,7 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from fixtures.clusters.build import ETCD, build, kubernetes, workspace
+from fixtures.clusters.build import (
+    ETCD,
+    build,
+    built,
+    dra_test_driver,
+    kubernetes,
+    kubernetes_node,
+    source,
+    workspace,
+)
 from fixtures.clusters.cache import Unavailable
 from fixtures.clusters.cluster import COMPONENTS
 
@@ -23,6 +32,7 @@ ITS_OWN = {
 PRETENDER = """#!/bin/sh
 echo "CGO_ENABLED=$CGO_ENABLED GOWORK=$GOWORK GOFLAGS=$GOFLAGS go $*" >> {folder}/calls
 case "$1 $2" in
+"mod download") echo '{{"Dir": "{folder}"}}';;
 "list -m") echo '{{"GoMod": "{folder}/module.mod"}}';;
 "env GOVERSION") echo go1.26.8;;
 "mod edit") cat {folder}/module.json;;
@@ -114,6 +124,68 @@ def test_workspace_needs_the_commands(pretender, tmp_path, into):
 
     assert (saw / "tools.go").read_text().splitlines()[-1] == 'import _ "go.etcd.io/etcd/server/v3"'
     assert "require go.etcd.io/etcd/server/v3 v3.7.3\n" in (saw / "go.mod").read_text()
+
+
+def test_module_with_c_parts_and_tags_is_built_with_them(pretender, tmp_path, into):
+    """The C compiler is used where a module needs it, and its tags are part of what the cache's entry is called."""
+    saw = pretender()
+    module = replace(ETCD, needs_c=True, tags=("seccomp", "netgo"))
+
+    build(module, into, tmp_path, print)
+
+    assert (
+        "CGO_ENABLED=1 GOWORK=off GOFLAGS=-mod=mod go build -trimpath -tags seccomp,netgo -ldflags -s -w -o"
+        in (saw / "calls").read_text()
+    )
+    assert len({module.entry, ETCD.entry, replace(ETCD, needs_c=True).entry}) == 3
+
+
+@pytest.mark.parametrize(
+    ("module", "commands"),
+    [
+        (kubernetes_node("v1.37.2"), {"kubelet", "kubeadm", "kubectl"}),
+        (dra_test_driver("v1.37.2"), {"test-driver"}),
+    ],
+)
+def test_pieces_of_a_node_are_kept_apart_from_the_control_plane(module, commands):
+    """Each has an entry of its own in the cache, so none is built for somebody who does not need it."""
+    assert {command.name for command in module.commands} == commands
+    assert module.replaced_by == "v0.37.2"
+    assert " " not in str(module.entry)
+    assert module.entry.parent != kubernetes("v1.37.2").entry.parent
+
+
+def test_built_commands_are_taken_from_the_cache(pretender, tmp_path):
+    """The second time nothing is built, and nothing is told."""
+    saw = pretender()
+    told = []
+
+    first = built(ETCD, tmp_path / "cache", print)
+    calls = (saw / "calls").read_text()
+    second = built(ETCD, tmp_path / "cache", told.append)
+
+    assert first == second == tmp_path / "cache" / ETCD.entry
+    assert [file.name for file in first.iterdir()] == ["etcd"]
+    assert (saw / "calls").read_text() == calls
+    assert told == []
+
+
+def test_failed_build_leaves_nothing_in_the_cache(pretender, tmp_path):
+    """The next run must not take half of a build for the whole."""
+    pretender(building="exit 1")
+
+    with pytest.raises(Unavailable):
+        built(ETCD, tmp_path / "cache", print)
+
+    assert not list((tmp_path / "cache" / "etcd").iterdir())
+
+
+def test_sources_are_where_go_keeps_them(pretender, tmp_path):
+    """Go says into which folder it put the module."""
+    saw = pretender()
+
+    assert source(ETCD, tmp_path / "cache", print) == saw
+    assert "go mod download -json go.etcd.io/etcd/server/v3@v3.7.3" in (saw / "calls").read_text()
 
 
 def test_each_step_is_told_with_how_long_it_takes(pretender, tmp_path, into):
