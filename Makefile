@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help conformance rerun check test mutants soak plan lint format lock clean clean-cache
+.PHONY: help conformance real-scale rerun check test mutants soak plan lint format lock node-image stubs clean clean-cache
 
 
 KUBERNETES ?= v1.37.2
-PROVIDER   ?= local
 JOBS       ?= 6
 RUNS       ?= 10
 LAST       ?= reports/latest
@@ -13,7 +12,7 @@ LAST       ?= reports/latest
 # Only what is given to make counts: an exported KUBECONFIG selects nothing.
 given = $(if $(filter command,$(firstword $(origin $(1)))),$(2))
 PYTEST  := .venv/bin/python -m pytest
-OPTIONS  = --wrc-provider=$(PROVIDER) --wrc-kubernetes=$(KUBERNETES) -n $(JOBS) \
+OPTIONS  = $(if $(PROVIDER),--wrc-provider=$(PROVIDER)) --wrc-kubernetes=$(KUBERNETES) -n $(JOBS) \
   $(call given,BINARIES,--wrc-binaries="$(abspath $(BINARIES))") \
   $(call given,KUBECONFIG,--wrc-kubeconfig="$(KUBECONFIG)") \
   $(call given,CONTEXT,--wrc-context="$(CONTEXT)") \
@@ -26,15 +25,15 @@ help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@printf '\nVariables (make conformance NAME=value)\n'
 	@printf '  %-12s %s\n' \
-	  KUBERNETES 'version that the provider "local" starts (now: $(KUBERNETES))' \
-	  PROVIDER   'where the cluster comes from: local or existing (now: $(PROVIDER))' \
+	  KUBERNETES 'version that kind or local starts (now: $(KUBERNETES))' \
+	  PROVIDER   'where the cluster comes from: kind, local or existing (default: kind where Docker works)' \
 	  BINARIES   'folder with your own build of the Kubernetes components' \
 	  KUBECONFIG 'kubeconfig for PROVIDER=existing; an exported one is not used' \
 	  CONTEXT    'context for PROVIDER=existing; must be named' \
 	  CHECKS     'requirement IDs, areas or a pytest -k expression: CHECKS=WRC-RES-002,LIF' \
 	  REPORT     'report folder (default: reports/<time>-<version>-<provider>)' \
 	  JOBS       'checks that run side by side (now: $(JOBS))' \
-	  KEEP       'KEEP=1 leaves what the checks created on an existing cluster' \
+	  KEEP       'KEEP=1 leaves the kind cluster, or what the checks created on an existing one' \
 	  ARGS       'further pytest options: ARGS="--wrc-time-scale=2 -v"; all of them: pytest --help'
 
 conformance: .venv/ready node_modules/ready ## Judge a cluster: start it, run all checks, write the report
@@ -45,6 +44,9 @@ rerun: .venv/ready node_modules/ready ## Run again what was not conformant in th
 
 plan: .venv/ready ## List the checks that would run, without a cluster
 	@$(PYTEST) conformance $(OPTIONS) -n 0 --collect-only -q
+
+real-scale: .venv/ready node_modules/ready ## Let 260 Pods run on real kubelets and share one device; takes minutes
+	@$(PYTEST) conformance $(OPTIONS) -n 1 --wrc-real-scale -o timeout=3600
 
 soak: .venv/ready node_modules/ready ## Repeat the run RUNS times, shuffled, with long quiet periods; stop at the first that differs
 	@for seed in $$(seq 1 $(RUNS)); do \
@@ -70,9 +72,24 @@ format: .venv/ready ## Format the code
 	@.venv/bin/ruff check --fix
 	@.venv/bin/ruff format
 
+node-image: .venv/ready ## Make the image of a node for kind without an image registry (KUBERNETES, BINARIES)
+	@.venv/bin/python -m fixtures.clusters.node_image $(KUBERNETES) $(call given,BINARIES,--own-build="$(abspath $(BINARIES))")
+
 lock: .venv/ready ## Renew requirements.lock from pyproject.toml
 	@.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --upgrade \
 	  --group dev pyproject.toml --output-file requirements.lock
+
+# The module that the stubs of the reference driver are made from, and the folder they go to.
+KUBELET_APIS := k8s.io/kubelet@v0.37.2
+STUBS        := fixtures/devices/reference/stubs
+
+stubs: .venv/ready ## Generate the stubs of the reference driver again (needs go)
+	@GOWORK=off go mod download $(KUBELET_APIS)
+	@for api in dra pluginregistration; do \
+	  .venv/bin/python -m grpc_tools.protoc \
+	    -I$(STUBS)/$$api="$$(go env GOMODCACHE)/$(KUBELET_APIS)/pkg/apis/$$api/v1" \
+	    --python_out=. --pyi_out=. --grpc_python_out=. $(STUBS)/$$api/api.proto || exit $$?; \
+	done
 
 clean: ## Remove the environment, the reports and all caches in this folder
 	@rm -rf .venv node_modules reports .mypy_cache .ruff_cache .hypothesis .pytest-kind

@@ -23,22 +23,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add = parser.getgroup("wrc", "Workload ResourceClaims conformance").addoption
     add(
         "--wrc-provider",
-        choices=("local", "existing"),
-        default="local",
-        help="where the cluster comes from: 'local' starts a control plane on loopback (no kubelet); "
-        "'existing' uses --wrc-kubeconfig and --wrc-context",
+        choices=("kind", "local", "existing"),
+        default="",
+        help="where the cluster comes from: 'kind' starts a kind cluster; 'local' a control plane on loopback (no "
+        "kubelet); 'existing' uses --wrc-kubeconfig and --wrc-context (default: kind where Docker works, else local)",
     )
     add(
         "--wrc-kubernetes",
         metavar="VERSION",
         default=DEFAULT_KUBERNETES,
-        help="Kubernetes version that 'local' starts, such as v1.36.3 (default: %(default)s)",
+        help="Kubernetes version that 'kind' or 'local' starts, such as v1.36.3 (default: %(default)s)",
     )
     add(
         "--wrc-binaries",
         metavar="FOLDER",
         type=Path,
-        help="folder with kube-apiserver, kube-controller-manager and kube-scheduler of your own build",
+        help="folder with kube-apiserver, kube-controller-manager and kube-scheduler of your own build; 'kind' also "
+        "needs kubelet, kubeadm and kubectl there",
     )
     add(
         "--wrc-release-server",
@@ -86,7 +87,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add(
         "--wrc-keep",
         action="store_true",
-        help="with 'existing': leave what the checks created, and say how to remove it",
+        help="with 'existing': leave what the checks created, and say how to remove it; with 'kind': leave the "
+        "cluster, and use it again in the next run",
+    )
+    add(
+        "--wrc-kind-download",
+        action="store_true",
+        help="with 'kind': where there is neither kind nor Go, let pytest-kind download kind, without a checksum",
     )
     add(
         "--wrc-time-scale",
@@ -95,6 +102,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=1.0,
         help="multiply every time limit, for slow machines (default: %(default)s)",
     )
+    add("--wrc-real-scale", action="store_true", help="run only the checks with hundreds of real Pods; takes minutes")
     add("--wrc-soak", action="store_true", help="quiet periods of 15 s instead of 3 s")
     add(
         "--wrc-shuffle",
@@ -133,12 +141,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the plugins of a run of ``conformance/``; tests of the suite get none of them."""
     config.addinivalue_line("markers", "requirement(id): the requirement of the catalogue that the check proves")
     config.addinivalue_line("markers", "slow: the check takes longest, so it is started first")
+    config.addinivalue_line("markers", "alone: the check counts what all checks cause, so no other runs beside it")
+    config.addinivalue_line("markers", "real_scale: hundreds of real Pods, run only with --wrc-real-scale")
     config.addinivalue_line("markers", "probe: the check may disturb others, so it is started after all of them")
     config.addinivalue_line(
         "markers", "breaks_invariant(id, reason): the check violates a standing invariant on purpose"
     )
     if not runs_conformance(config):
         return
+    _choose_provider(config)
     _refuse_contradictions(config.option)
     _place_report(config)
     # Imported here so that `pytest tests` needs neither the Kubernetes client nor a cluster.
@@ -157,11 +168,19 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(controller, "wrc-judge")
 
 
+def _choose_provider(config: pytest.Config) -> None:
+    option = config.option
+    if not (option.wrc_provider or hasattr(config, "workerinput")):
+        from fixtures.clusters.providers import default_provider  # noqa: PLC0415
+
+        option.wrc_provider = default_provider()
+
+
 def _refuse_contradictions(option: Any) -> None:
     if option.wrc_keep and option.wrc_provider == "local":
         raise pytest.UsageError(
-            "--wrc-keep (KEEP=1) is for an existing cluster only: a control plane that the run has started ends with "
-            "it, and all its objects.\nWhat each check saw and left is in the folder 'evidence' of the report."
+            "--wrc-keep (KEEP=1) is for a kind or an existing cluster: a control plane that the run has started ends "
+            "with it, and all its objects.\nWhat each check saw and left is in the folder 'evidence' of the report."
         )
 
 

@@ -35,7 +35,8 @@ class Run:
             folder.mkdir(parents=True, exist_ok=True)
         self._log = report / "output.txt"
         self._marker = secrets.token_hex(8)
-        command = [sys.executable, "-m", "pytest", "conformance", f"--wrc-report={report}", *options]
+        provider = [] if any("--wrc-provider" in one for one in options) else ["--wrc-provider=local"]
+        command = [sys.executable, "-m", "pytest", "conformance", f"--wrc-report={report}", *provider, *options]
         own = {MARKER: self._marker, "TMPDIR": str(self.temporary)}
         with self._log.open("wb") as output:
             self._child = subprocess.Popen(

@@ -83,19 +83,24 @@ def test_json_stays_json(value: Any) -> None:
 
 
 def test_only_files_with_secrets_are_rewritten(tmp_path: Path) -> None:
-    """A folder of a report is free of secrets afterwards; pictures and clean files keep their bytes."""
+    """A folder of a report is free of secrets afterwards; pictures and clean files keep their bytes.
+
+    The log of a node may hold bytes that are no text; they stay.
+    """
     (tmp_path / "evidence").mkdir()
     (tmp_path / "evidence" / "log.txt").write_text(f"token: {SECRET}\r\nkept\r\n", newline="")
-    (tmp_path / "picture.png").write_bytes(b"\x89PNG\xff token: abc")
+    (tmp_path / "node.log").write_bytes(b"\xff token: %s\n" % SECRET.encode())
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG\0\xff token: abc")
     clean = tmp_path / "clean.txt"
     clean.write_text("nothing here")
     clean.chmod(0o400)
     written = clean.stat().st_mtime_ns
-    assert find_secrets(tmp_path) == ["evidence/log.txt: bare field"]
+    assert find_secrets(tmp_path) == ["evidence/log.txt: bare field", "node.log: bare field"]
 
     redact_folder(tmp_path)
 
     assert find_secrets(tmp_path) == []
     assert (tmp_path / "evidence" / "log.txt").read_bytes() == b"token: [redacted]\r\nkept\r\n"
-    assert (tmp_path / "picture.png").read_bytes() == b"\x89PNG\xff token: abc"
+    assert (tmp_path / "node.log").read_bytes() == b"\xff token: [redacted]\n"
+    assert (tmp_path / "picture.png").read_bytes() == b"\x89PNG\0\xff token: abc"
     assert clean.stat().st_mtime_ns == written

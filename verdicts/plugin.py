@@ -92,6 +92,7 @@ class Judge:
     def pytest_wrc_no_verdict(self, exit_code: int, reason: str) -> None:
         """Write the document of a run that could not begin."""
         self._write(judge(self._catalogue, (), "", ended_early=EndedEarly(exit_code, reason)))
+        redaction.redact_folder(self._config.option.wrc_report)
 
     def pytest_terminal_summary(self) -> None:
         """Tell the verdicts, and what the run could not or should not remove."""

@@ -50,7 +50,7 @@ def redact_folder(folder: Path) -> None:
     for path, text in _texts(folder):
         redacted = redact(text)
         if redacted != text:
-            path.write_text(redacted, encoding="utf-8", newline="")
+            path.write_text(redacted, encoding="utf-8", errors="surrogateescape", newline="")
 
 
 def find_secrets(folder: Path) -> list[str]:
@@ -69,7 +69,6 @@ def _without(pattern: re.Pattern[str], text: str) -> str:
 
 def _texts(folder: Path) -> Iterator[tuple[Path, str]]:
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        try:
-            yield path, path.read_bytes().decode("utf-8")
-        except UnicodeDecodeError:
-            continue  # a picture or an archive
+        content = path.read_bytes()
+        if b"\0" not in content:  # a picture or an archive has such bytes; the log of a node may hold anything else
+            yield path, content.decode("utf-8", errors="surrogateescape")

@@ -64,6 +64,8 @@ def hand_over_expression(config: pytest.Config, catalogue: Catalogue) -> None:
 def choose(items: list[pytest.Item], catalogue: Catalogue, config: pytest.Config) -> list[pytest.Item]:
     """Return the checks that the options ask for."""
     which, rerun = config.getoption("--wrc-checks"), config.getoption("--wrc-rerun")
+    real_scale = config.getoption("--wrc-real-scale")
+    items = [item for item in items if bool(item.get_closest_marker("real_scale")) == real_scale]
     if rerun:
         again = set(document.not_conformant_checks(document.read(rerun)))
         items = [item for item in items if item.nodeid in again]
