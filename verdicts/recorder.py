@@ -72,8 +72,9 @@ class Recorder:
 
 
 def _place(item: pytest.Item) -> int:
-    """Return where a check stands: slow ones first, so that none is last alone; probes last, since they run alone."""
-    return -1 if item.get_closest_marker("slow") else 1 if item.get_closest_marker("probe") else 0
+    """Return where a check stands: slow ones first, those that run alone last, and of them the probes."""
+    places = {"slow": -1, "alone": 1, "probe": 2}
+    return next((place for marker, place in places.items() if item.get_closest_marker(marker)), 0)
 
 
 def _sentence(item: pytest.Item) -> str:

@@ -18,6 +18,16 @@ A lie about answers returns what is answered in place of one answer::
 A lie that shows something new, or hides something, must hang on an event that really happens: otherwise LIST shows
 it and no watch ever does, and the check comes out as undetermined.
 
+A lie about metrics returns what is shown in place of those of a component::
+
+    @false_metrics("WRC-OBS-002", says="but it counted")
+    def nothing_is_counted(metrics: Metrics, _facts: dict[str, Any]) -> Metrics:
+        return Metrics(())
+
+A fault of the driver on a real Node, or of the kubelet as the driver's log shows it, is a lie too::
+
+    driver_forgets = fault("driver_forgets", "WRC-KUB-001", Faults(forgets=True), says="sees the devices []")
+
 The name of the function is the name of the lie. Each module of this folder holds the lies of one area.
 """
 
@@ -31,6 +41,9 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, TypedDict, Unpack
+
+from fixtures.devices.reference.faults import NO_FAULTS, Faults
+from fixtures.metrics import Metrics
 
 Object = dict[str, Any]
 Shown = Iterable[Object]
@@ -130,6 +143,10 @@ def _truth_answered(real: Answer, _memory: Memory) -> Answer:
     return real
 
 
+def _truth_counted(real: Metrics, _facts: dict[str, Any]) -> Metrics:
+    return real
+
+
 class Aim(TypedDict, total=False):
     """What a lie is to prove; see :class:`Lie`."""
 
@@ -155,6 +172,8 @@ class Lie:
         lingers: whether objects of these kinds are still shown, as last seen, after their deletion.
         answers: the resources, such as ``podgroups/status``, that ``answer`` lies about.
         answer: returns what is answered in place of an answer about these resources.
+        count: returns the metrics that are shown in place of those of a component.
+        faults: what is wrong with the driver on a real Node, or with what its log shows of the kubelet.
 
     Raises:
         ValueError: it neither says what the check must say nor heals, or claims both.
@@ -171,6 +190,8 @@ class Lie:
     lingers: bool = False
     answers: frozenset[str] = frozenset()
     answer: Callable[[Answer, Memory], Answer] = _truth_answered
+    count: Callable[[Metrics, dict[str, Any]], Metrics] = _truth_counted
+    faults: Faults = NO_FAULTS
 
     def __post_init__(self) -> None:
         if bool(self.says) == self.heals:
@@ -196,6 +217,18 @@ def false_answer(
     """Make a function a lie about answers to the resources in ``to``, separated by spaces."""
     resources = frozenset(to.split())
     return lambda answer: Lie(answer.__name__, requirement, answers=resources, answer=answer, **aim)
+
+
+def false_metrics(
+    requirement: str, **aim: Unpack[Aim]
+) -> Callable[[Callable[[Metrics, dict[str, Any]], Metrics]], Lie]:
+    """Make a function a lie about the metrics of a component; it may keep facts from one look to the next."""
+    return lambda count: Lie(count.__name__, requirement, count=count, **aim)
+
+
+def fault(name: str, requirement: str, faults: Faults, **aim: Unpack[Aim]) -> Lie:
+    """Return the lie that a driver has these faults, or that its kubelet has called it so."""
+    return Lie(name, requirement, faults=faults, **aim)
 
 
 def by_unique_name(lies: Iterable[Lie]) -> dict[str, Lie]:

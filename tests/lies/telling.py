@@ -17,11 +17,12 @@ import pytest
 
 from fixtures import waiting
 from fixtures.clusters.cluster import Cluster
-from fixtures.session import View
+from fixtures.session import CLUSTER, View
 from tests.lies.lie import Lie, all_lies, by_name
 from tests.lies.proxy import LyingProxy
-from verdicts import terminal
+from verdicts import catalogue, terminal
 from verdicts.outcomes import Outcome, Verdict
+from verdicts.selection import requirements_of
 
 #: A lie is either seen at once or by a time-out; there is no slow cluster to be patient with.
 TIME_SCALE = 0.2
@@ -30,9 +31,10 @@ QUIET_SECONDS = 0.3
 MARK = "lie:"
 
 
-def pytest_sessionstart() -> None:
-    """Be less patient than with a cluster that tells the truth."""
-    waiting.PACE.time_scale *= TIME_SCALE
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Be less patient than with a cluster that tells the truth; only kubelets take the time they take."""
+    cluster = session.config.stash.get(CLUSTER, None)
+    waiting.PACE.time_scale *= 1 if cluster and cluster.real_nodes else TIME_SCALE
     waiting.PACE.quiet_seconds = QUIET_SECONDS
 
 
@@ -46,8 +48,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave out the checks without a lie, and the parametrisations that a lie does not aim at."""
-    items[:] = [item for item in items if any(lie.aims_at(truthful_id(item.nodeid)) for lie in _lies_of(item))]
+    """Leave out the checks without a lie or without a kubelet to show it, and those that their lie does not aim at."""
+    items[:] = [
+        item
+        for item in items
+        if _has_what_it_needs(item) and any(lie.aims_at(truthful_id(item.nodeid)) for lie in _lies_of(item))
+    ]
 
 
 @pytest.fixture
@@ -68,7 +74,14 @@ def lying_proxy(cluster: Cluster) -> Iterator[LyingProxy]:
 def view(lie: Lie, lying_proxy: LyingProxy) -> View:
     """What the check sees: the lie. Standing invariants are muted, except for their own lies."""
     kubeconfig = lying_proxy.kubeconfig(lie.name, secrets.token_hex(4))
-    return View(kubeconfig, (lie.requirement,) if lie.requirement.startswith("WRC-INV") else ())
+    invariants = (lie.requirement,) if lie.requirement.startswith("WRC-INV") else ()
+    facts: dict[str, Any] = {}
+    return View(kubeconfig, invariants, lie.faults, retell=lambda metrics: lie.count(metrics, facts))
+
+
+def _has_what_it_needs(item: pytest.Item) -> bool:
+    needs = {need for one in requirements_of(item) for need in catalogue.load()[one].needs}
+    return "kubelet" not in needs or bool(item.config.stash[CLUSTER].real_nodes)
 
 
 def truthful_id(node_id: str) -> str:
