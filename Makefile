@@ -16,6 +16,7 @@ OPTIONS  = $(if $(PROVIDER),--wrc-provider=$(PROVIDER)) --wrc-kubernetes=$(KUBER
   $(call given,BINARIES,--wrc-binaries="$(abspath $(BINARIES))") \
   $(call given,KUBECONFIG,--wrc-kubeconfig="$(KUBECONFIG)") \
   $(call given,CONTEXT,--wrc-context="$(CONTEXT)") \
+  $(call given,DRIVER,--wrc-driver="$(DRIVER)") \
   $(call given,CHECKS,--wrc-checks="$(CHECKS)") \
   $(call given,REPORT,--wrc-report="$(REPORT)") \
   $(call given,KEEP,--wrc-keep) $(ARGS)
@@ -30,6 +31,7 @@ help: ## Show this help
 	  BINARIES   'folder with your own build of the Kubernetes components' \
 	  KUBECONFIG 'kubeconfig for PROVIDER=existing; an exported one is not used' \
 	  CONTEXT    'context for PROVIDER=existing; must be named' \
+	  DRIVER     'DRA driver of the kubelets: reference (default), or upstream, Kubernetes'"'"' own, on kind' \
 	  CHECKS     'requirement IDs, areas or a pytest -k expression: CHECKS=WRC-RES-002,LIF' \
 	  REPORT     'report folder (default: reports/<time>-<version>-<provider>)' \
 	  JOBS       'checks that run side by side (now: $(JOBS))' \

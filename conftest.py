@@ -66,6 +66,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="with 'existing': agree that Nodes which no kubelet serves are created (and removed)",
     )
     add(
+        "--wrc-driver",
+        choices=("reference", "upstream"),
+        default="reference",
+        help="DRA driver that serves the kubelets: 'reference' is the suite's own; 'upstream' the one that Kubernetes "
+        "tests itself with, for 'kind' only: a second opinion on the suite (default: %(default)s)",
+    )
+    add(
         "--wrc-checks",
         metavar="WHICH",
         default="",
@@ -181,6 +188,12 @@ def _refuse_contradictions(option: Any) -> None:
         raise pytest.UsageError(
             "--wrc-keep (KEEP=1) is for a kind or an existing cluster: a control plane that the run has started ends "
             "with it, and all its objects.\nWhat each check saw and left is in the folder 'evidence' of the report."
+        )
+    if option.wrc_driver == "upstream" and option.wrc_provider != "kind":
+        raise pytest.UsageError(
+            "--wrc-driver=upstream (DRIVER=upstream) runs Kubernetes' own test driver inside the nodes of a kind "
+            f"cluster, and this run uses '{option.wrc_provider}'.\nAdd --wrc-provider=kind (PROVIDER=kind), which "
+            "needs Docker: `docker version` says whether it works here."
         )
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """KUB: what a kubelet and a DRA driver do with a ResourceClaim that the Pods of a PodGroup share.
 
-The driver is the suite's own, one per check and Node; its log says what the kubelet has asked it to do, and each
-container shows in its environment which devices it has got.
+The driver is the suite's own or a foreign one, one per check and Node; its log says what the kubelet has asked it to
+do, and each container shows in its environment what it has got: the devices, or what else the driver tells of them.
 """
 
 import pytest
@@ -28,7 +28,7 @@ from verdicts.requirement import requirement
 @NAMED_AND_TEMPLATE
 def test_pods_of_a_group_start_with_the_device_of_its_claim(scenario: Scenario, kind: str) -> None:
     """The kubelet starts Pods whose ResourceClaim is reserved for their PodGroup alone, with its device."""
-    scenario.kubelet()
+    kubelet = scenario.kubelet()
     entry = scenario.entry(kind)
     group = scenario.pod_group(entry)
 
@@ -38,7 +38,7 @@ def test_pods_of_a_group_start_with_the_device_of_its_claim(scenario: Scenario, 
     claim = group.claim("shared")
     assert claim.reserved_for() == [group.reference()], "reservedFor must hold the PodGroup alone while its Pods run"
     for pod in pods:
-        assert_sees(pod, claim)
+        assert_sees(kubelet, pod, claim)
 
 
 @requirement("WRC-KUB-002")
@@ -51,13 +51,16 @@ def test_members_see_one_device_and_another_group_sees_another(scenario: Scenari
     groups = [scenario.pod_group(entry, name=f"group-{number}") for number, entry in enumerate(entries)]
 
     pods = {
-        group: [pod for kubelet in kubelets for pod in scenario.pods(2, entry, group=group, on=kubelet.here)]
+        group: [(kubelet, pod) for kubelet in kubelets for pod in scenario.pods(2, entry, group=group, on=kubelet.here)]
         for group, entry in zip(groups, entries, strict=True)
     }
-    everyone = [pod for members in pods.values() for pod in members]
+    everyone = [pod for members in pods.values() for _, pod in members]
     eventually(scenario.all_of(everyone), are_running(len(everyone)), START)
 
-    seen = {group.name: {pod.name: devices_of(pod) for pod in members} for group, members in pods.items()}
+    seen = {
+        group.name: {pod.name: tuple(kubelet.devices_seen(pod)) for kubelet, pod in members}
+        for group, members in pods.items()
+    }
     for name, by_pod in seen.items():
         assert len(set(by_pod.values())) == 1, f"the Pods of PodGroup {name} must see one and the same device: {by_pod}"
     first, second = (set(by_pod.values()) for by_pod in seen.values())
@@ -95,7 +98,7 @@ def test_a_device_is_unprepared_when_the_last_pod_of_the_node_has_gone(scenario:
     others = scenario.pods(4, entry, group=group)
     eventually(scenario.all_of(others), are_running(4), START)
     claim = group.claim("shared")
-    device = devices_of(first)
+    device = kubelet.devices_seen(first)
 
     end_all(scenario, [first, *others[1:]])
     assert_unprepared(kubelet, claim, times=0, because=f"{others[0]} still uses it")
@@ -106,14 +109,15 @@ def test_a_device_is_unprepared_when_the_last_pod_of_the_node_has_gone(scenario:
     later = scenario.pod(entry, group=group)
     eventually(later, is_running, START)
     assert_prepared(kubelet, claim, times=2, because="a Pod uses it again")
-    assert devices_of(later) == device, f"the Pod that came later sees {devices_of(later)}, the others saw {device}"
+    seen = kubelet.devices_seen(later)
+    assert seen == device, f"the Pod that came later sees {seen}, the others saw {device}"
 
 
 @requirement("WRC-KUB-005")
 @NAMED_AND_TEMPLATE
 def test_only_containers_that_list_the_claim_get_its_devices(scenario: Scenario, kind: str) -> None:
     """A container, also an init container, gets the devices that its resources.claims ask for, and no others."""
-    scenario.kubelet()
+    kubelet = scenario.kubelet()
     entry = scenario.asking(kind, "shared", scenario.request("left"), scenario.request("right"))
     group = scenario.pod_group(entry)
     all_of_it, left = [{"name": "shared"}], [{"name": "shared", "request": "left"}]
@@ -122,10 +126,12 @@ def test_only_containers_that_list_the_claim_get_its_devices(scenario: Scenario,
     pods = scenario.pods(2, entry, group=group, containers=containers)
     eventually(scenario.all_of(pods), are_running(2), START)
 
-    wanted = {"init": ["left", "right"], "user": ["left", "right"], "left-only": ["left"], "bystander": []}
+    of_request = kubelet.devices_shown(group.claim("shared"))
+    asked = {"init": ["left", "right"], "user": ["left", "right"], "left-only": ["left"], "bystander": []}
+    wanted = {name: sorted(one for request in asked[name] for one in of_request[request]) for name in containers}
     for pod in pods:
-        seen = {name: [one.request for one in pod.devices_seen(name)] for name in containers}
-        assert seen == wanted, f"the containers of {pod} see the devices of these requests: {seen}, not {wanted}"
+        seen = {name: kubelet.devices_seen(pod, name) for name in containers}
+        assert seen == wanted, f"the containers of {pod} must see the devices of these requests: {asked}; but: {seen}"
 
 
 @requirement("WRC-KUB-006")
@@ -169,7 +175,7 @@ def test_a_pod_that_never_started_takes_no_device_from_others(scenario: Scenario
     assert_unprepared(kubelet, claim, times=0, because=f"{user} still uses it")
     later = scenario.pod(shared, group=group)
     eventually(later, is_running, START)
-    assert_sees(later, claim)
+    assert_sees(kubelet, later, claim)
     assert_prepared(kubelet, claim, times=1, because=f"{user} has used it all the time")
 
 
@@ -192,14 +198,15 @@ def test_pods_start_once_the_driver_recovers(scenario: Scenario) -> None:
         kept = scenario.timeline.of(claim).keeps(is_reserved_for(group.reference()))
         assert kept, f"the PodGroup must keep its reservation while the driver fails: {kept}"
     for pod in pods:
-        assert_sees(pod, *claims)
+        assert_sees(kubelet, pod, *claims)
 
 
-def assert_sees(pod: Pod, *claims: Claim) -> None:
+def assert_sees(kubelet: Kubelet, pod: Pod, *claims: Claim) -> None:
     """A container of the Pod has found the devices that are allocated to the ResourceClaims, and no others."""
-    seen = sorted(one.identity for one in pod.devices_seen())
-    allocated = sorted(device for claim in claims for device in claim.devices())
-    assert seen == allocated, f"{pod} sees the devices {seen}, but {', '.join(map(str, claims))} have {allocated}"
+    seen = kubelet.devices_seen(pod)
+    by_request = [devices for claim in claims for devices in kubelet.devices_shown(claim).values()]
+    wanted = sorted(device for devices in by_request for device in devices)
+    assert seen == wanted, f"{pod} sees the devices {seen}, but {', '.join(map(str, claims))} have {wanted}"
 
 
 def assert_prepared(kubelet: Kubelet, claim: Claim, *, times: int, because: str) -> None:
@@ -218,11 +225,6 @@ def assert_unprepared(kubelet: Kubelet, claim: Claim, *, times: int, because: st
         f"the driver on {kubelet.node} must be asked {times} times to unprepare {claim}, since {because}; "
         f"it was asked {len(calls)} times"
     )
-
-
-def devices_of(pod: Pod) -> tuple[tuple[str, str, str], ...]:
-    """Return driver, pool and device of each device that the Pod sees."""
-    return tuple(one.identity for one in pod.devices_seen())
 
 
 def end_all(scenario: Scenario, pods: list[Pod]) -> None:

@@ -26,13 +26,14 @@ def test_more_than_256_running_pods_share_one_device(scenario: Scenario, kind: s
     entry = scenario.entry(kind)
     group = scenario.pod_group(entry)
 
-    pods = [pod for kubelet in kubelets for pod in scenario.pods(PODS // 2, entry, group=group, on=kubelet.here)]
-    eventually(scenario.all_of(pods), are_running(PODS), START_OF_MANY)
+    pods = {kubelet: scenario.pods(PODS // 2, entry, group=group, on=kubelet.here) for kubelet in kubelets}
+    eventually(scenario.all_of(pod for some in pods.values() for pod in some), are_running(PODS), START_OF_MANY)
 
     claim = group.claim("shared")
-    seen = Counter(one.identity for pod in pods for one in pod.devices_seen())
-    assert seen == dict.fromkeys(claim.devices(), PODS), (
-        f"all {PODS} Pods must see the allocated device {claim.devices()}, and see {seen}"
+    seen = Counter(device for kubelet, some in pods.items() for pod in some for device in kubelet.devices_seen(pod))
+    wanted = [device for devices in kubelets[0].devices_shown(claim).values() for device in devices]
+    assert seen == dict.fromkeys(wanted, PODS), (
+        f"all {PODS} Pods must see the allocated device {wanted}, and see {seen}"
     )
     assert claim.reserved_for() == [group.reference()], "reservedFor must hold the PodGroup alone"
     prepares = [len(kubelet.driver.calls.of(claim.uid, "prepare")) for kubelet in kubelets]

@@ -96,6 +96,7 @@ def test_options_that_cannot_be_meant(tmp_path):
             "area": ("--wrc-checks=GEN,RSE", "-n", "2"),
             "rerun": (f"--wrc-rerun={tmp_path / 'nowhere.json'}",),
             "keep": ("--wrc-keep",),
+            "driver": ("--wrc-driver=upstream",),
         },
     )
 
@@ -107,6 +108,7 @@ def test_options_that_cannot_be_meant(tmp_path):
     assert f"Nothing to run again: [Errno 2] No such file or directory: '{tmp_path}/nowhere.json'" in messages["rerun"]
     assert "LAST=<its folder>" in messages["rerun"]
     assert "a control plane that the run has started ends with it" in messages["keep"]
+    assert "this run uses 'local'.\nAdd --wrc-provider=kind (PROVIDER=kind), which needs Docker" in messages["driver"]
 
 
 @pytest.fixture

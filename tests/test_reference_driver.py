@@ -15,8 +15,8 @@ import pytest
 
 from fixtures.api import ApiError, Object
 from fixtures.clusters.processes import die_with_parent
+from fixtures.devices.driver import Call
 from fixtures.devices.reference.allocation import AllocatedDevice
-from fixtures.devices.reference.calls import Call
 from fixtures.devices.reference.cdi import cdi_spec, devices_seen
 from fixtures.devices.reference.driver import ReferenceDriver
 from fixtures.devices.reference.faults import (

@@ -22,23 +22,27 @@ EXPIRED = ApiError("WATCH", "/claims", 410, {"reason": "Expired", "message": "to
 
 
 class Connection:
-    """One watch connection: gives out what was scripted, then ends, breaks, or waits until it is closed."""
+    """One watch connection: gives out what was scripted, then ends, breaks, or waits until it is interrupted."""
 
     def __init__(self, script: list[Any]) -> None:
         self._script = script
-        self._closed = threading.Event()
+        self._ended = threading.Event()
+        self.is_closed = False
 
     def __iter__(self) -> Iterator[Object]:
         for event in self._script:
             if isinstance(event, Exception):
                 raise event
             yield event
-        self._closed.wait()
+        self._ended.wait()
+
+    def interrupt(self) -> None:
+        if self._ended.is_set():
+            raise RuntimeError("Cannot shutdown as connection has already been released to the pool")
+        self._ended.set()
 
     def close(self) -> None:
-        if self._closed.is_set():
-            raise RuntimeError("Cannot shutdown as connection has already been released to the pool")
-        self._closed.set()
+        self.is_closed = True
 
 
 class SmallApi:
@@ -146,7 +150,7 @@ def test_a_watch_that_ends_is_opened_again(api, timeline):
     class Ended(Connection):
         def __iter__(self) -> Iterator[Object]:
             yield event(2)
-            self.close()
+            self.interrupt()
 
     connections: list[Connection] = [Ended([]), Connection([event(3)])]
     claims = api.watch
@@ -156,6 +160,24 @@ def test_a_watch_that_ends_is_opened_again(api, timeline):
     api.listed[CLAIM] = [body(3)]
 
     assert numbers(timeline.of("one", uid="one")) == [("MODIFIED", "2"), ("MODIFIED", "3")]
+
+
+def test_every_watch_is_closed_in_the_end(api, timeline):
+    """Also one that was opened when the timeline was already being stopped: no socket is left to the collector."""
+    opened: list[Connection] = []
+    watch = api.watch
+
+    def late(*where: str) -> Connection:
+        timeline._stopping.set()
+        opened.append(watch(*where))
+        return opened[-1]
+
+    api.watch = late
+    timeline.start()
+    timeline.stop()
+
+    assert [connection.is_closed for connection in opened] == [True] * len(opened)
+    assert opened
 
 
 @pytest.mark.parametrize("script", [EXPIRED, [{"type": "ERROR", "object": {"code": 410, "reason": "Expired"}}]])

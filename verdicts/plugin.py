@@ -190,7 +190,8 @@ class Judge:
         seconds = max((one.seconds for one in outcomes), default=0.0)
         requirements = list(dict.fromkeys(one.requirement for one in outcomes if one.seconds)) or ["-"]
         if self._progress:
-            verdict = merge(one.verdict for one in outcomes)
+            shown = [one for one in outcomes if one.seconds or one.verdict is not Verdict.CONFORMANT]
+            verdict = merge(one.verdict for one in shown or outcomes)
             self._progress.finished(report.nodeid, requirements, verdict, seconds)
 
     def _not_after_a_death(self, outcome: Outcome) -> Outcome:

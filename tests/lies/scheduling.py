@@ -107,7 +107,7 @@ def order_of_the_entries_is_of_no_importance(pod: Object, _memory: Memory) -> Sh
     yield pod
 
 
-@lie("WRC-SCH-011", shows="Pod", says="19 of 20 have a node, and these have none: group-9-member-")
+@lie("WRC-SCH-011", shows="Pod", only="[opposite", says="19 of 20 have a node, and these have none: group-9-")
 def order_of_the_entries_matters_to_the_last_pod_group(pod: Object, memory: Memory) -> Shown:
     pod["spec"].setdefault("nodeName", "any-node")
     yield forgotten(pod) if group_of_pod(pod) == "group-9" and is_the_first_seen(pod, memory) else pod
