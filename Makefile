@@ -81,13 +81,13 @@ lock: .venv/ready ## Renew requirements.lock from pyproject.toml
 	@.venv/bin/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --upgrade \
 	  --group dev pyproject.toml --output-file requirements.lock
 
-# The module that the stubs of the reference driver are made from, and the folder they go to.
+# The module that the stubs of the kubelet's APIs are made from, and the folder they go to.
 KUBELET_APIS := k8s.io/kubelet@v0.37.2
 STUBS        := fixtures/devices/reference/stubs
 
-stubs: .venv/ready ## Generate the stubs of the reference driver again (needs go)
+stubs: .venv/ready ## Generate the stubs of the kubelet's APIs again (needs go)
 	@GOWORK=off go mod download $(KUBELET_APIS)
-	@for api in dra pluginregistration; do \
+	@for api in dra pluginregistration podresources; do \
 	  .venv/bin/python -m grpc_tools.protoc \
 	    -I$(STUBS)/$$api="$$(go env GOMODCACHE)/$(KUBELET_APIS)/pkg/apis/$$api/v1" \
 	    --python_out=. --pyi_out=. --grpc_python_out=. $(STUBS)/$$api/api.proto || exit $$?; \

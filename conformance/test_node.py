@@ -8,6 +8,7 @@ do, and each container shows in its environment what it has got: the devices, or
 import pytest
 
 from conformance.kinds import NAMED_AND_TEMPLATE
+from fixtures.api import Object
 from fixtures.barriers import plain_pod_runs
 from fixtures.bodies import Entry
 from fixtures.conditions import (
@@ -199,6 +200,25 @@ def test_pods_start_once_the_driver_recovers(scenario: Scenario) -> None:
         assert kept, f"the PodGroup must keep its reservation while the driver fails: {kept}"
     for pod in pods:
         assert_sees(kubelet, pod, *claims)
+
+
+@requirement("WRC-KUB-011")
+@NAMED_AND_TEMPLATE
+def test_the_kubelet_lists_the_shared_device_for_each_container(scenario: Scenario, kind: str) -> None:
+    """The PodResources API lists ResourceClaim and device for every container that uses them, and for no other."""
+    kubelet = scenario.kubelet()
+    entry = scenario.entry(kind)
+    group = scenario.pod_group(entry)
+    used: list[Object] = [{"name": "shared"}]
+    containers = {"first": used, "second": used, "bystander": []}
+
+    pods = scenario.pods(2, entry, group=group, containers=containers)
+    eventually(scenario.all_of(pods), are_running(2), START)
+
+    claim = group.claim("shared")
+    devices = [(claim.name, *device) for device in claim.devices()]
+    wanted = {(pod.name, name): devices if uses else [] for pod in pods for name, uses in containers.items()}
+    assert kubelet.lists() == wanted, f"the kubelet lists other devices than its containers use: {kubelet.lists()}"
 
 
 def assert_sees(kubelet: Kubelet, pod: Pod, *claims: Claim) -> None:

@@ -3,6 +3,7 @@
 
 from itertools import count
 
+from fixtures.devices.pod_resources import Listed
 from fixtures.devices.reference import faults
 from fixtures.devices.reference.allocation import AllocatedDevice
 from fixtures.devices.reference.faults import Faults, moved
@@ -128,6 +129,30 @@ recovered_driver_hands_out_a_neighbouring_device = fault(
     "WRC-KUB-010",
     Faults(hands_out=faults.a_neighbouring_device),
     says="sees the devices",
+)
+
+
+def _the_first_pod_alone(listed: Listed) -> Listed:
+    first = min(listed, default=("", ""))[0]
+    return {key: devices if key[0] == first else [] for key, devices in listed.items()}
+
+
+def _every_container(listed: Listed) -> Listed:
+    every = max(listed.values(), key=len, default=[])
+    return dict.fromkeys(listed, every)
+
+
+only_the_first_pod_is_listed = fault(
+    "only_the_first_pod_is_listed",
+    "WRC-KUB-011",
+    Faults(lists=_the_first_pod_alone),
+    says="lists other devices than its containers use",
+)
+bystanders_are_listed_too = fault(
+    "bystanders_are_listed_too",
+    "WRC-KUB-011",
+    Faults(lists=_every_container),
+    says="lists other devices than its containers use",
 )
 
 
