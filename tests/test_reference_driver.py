@@ -28,6 +28,8 @@ from fixtures.devices.reference.faults import (
     always_the_first_device,
     an_unprepare_while_in_use,
     another_device_each_time,
+    claims_of_pod_groups,
+    every_claim,
     no_second_prepare,
     no_unprepare,
 )
@@ -373,8 +375,14 @@ def test_failures_are_counted_under_load():
 
 def test_refusing_driver_never_prepares():
     """Every prepare fails."""
-    with running(Faults(refuses=True)) as node:
+    with running(Faults(refuses=every_claim)) as node:
         assert [node.prepare().error for _ in range(3)] == ["This driver was told to fail"] * 3
+
+
+@pytest.mark.parametrize(("consumer", "refused"), [("podgroups", True), ("pods", False)])
+def test_only_claims_of_pod_groups_may_be_refused(consumer, refused):
+    """A driver that serves ungrouped Pods and no others: the canary of a check gets through, its Pods do not."""
+    assert claims_of_pod_groups({"status": {"reservedFor": [{"resource": consumer, "name": "one"}]}}) is refused
 
 
 def test_dying_driver_gives_no_answer_and_comes_back():

@@ -19,7 +19,10 @@ prepared_device_is_forgotten = fault(
     "prepared_device_is_forgotten", "WRC-KUB-001", Faults(forgets=True), says="sees the devices []"
 )
 no_pod_of_a_group_is_prepared = fault(
-    "no_pod_of_a_group_is_prepared", "WRC-KUB-001", Faults(refuses=True), says="3 running Pods: not so after"
+    "no_pod_of_a_group_is_prepared",
+    "WRC-KUB-001",
+    Faults(refuses=faults.claims_of_pod_groups),
+    says="3 running Pods: not so after",
 )
 
 
