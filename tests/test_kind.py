@@ -3,6 +3,8 @@
 
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import yaml
@@ -140,6 +142,21 @@ def test_a_cluster_of_somebody_else_is_not_used(tmp_path):
         provider.start()
     assert provider.stop() == []
     assert asked(tmp_path) == []
+
+
+def test_a_node_that_is_never_ready_is_named(tmp_path, monkeypatch):
+    """The message has what the kubelet says of its node, and where the logs are."""
+    monkeypatch.setattr("fixtures.clusters.kind.READY_SECONDS", 0.1)
+    conditions = [{"type": "Ready", "status": "False", "message": "container runtime network not ready"}]
+    node = {"metadata": {"name": "one-worker"}, "status": {"conditions": conditions}}
+    provider = KindProvider(kind_cluster(tmp_path), "v1.37.2", "busybox", tell=lambda _: None)
+
+    api: Any = SimpleNamespace(list=lambda *_where: [node])
+
+    with pytest.raises(SetUpFailed) as failure:
+        provider._wait_until_ready(api, 3)
+    assert "1 of 3 nodes have registered. one-worker: container runtime network not ready" in str(failure.value)
+    assert "The folder logs of the report has the logs of its nodes" in str(failure.value)
 
 
 def test_a_failed_creation_says_what_kind_said_and_is_cleaned_up(tmp_path, monkeypatch):
