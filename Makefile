@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help conformance real-scale rerun check test mutants soak plan lint format lock node-image stubs clean clean-cache
+.PHONY: help conformance real-scale rerun check test lies foreign-driver mutants soak plan lint format lock node-image stubs clean clean-cache
 
 
 KUBERNETES ?= v1.37.2
@@ -60,7 +60,13 @@ check: lint ## Lint, types and the tests that need no cluster; before every comm
 	@$(PYTEST) tests -q -n 2 -m "not cluster"
 
 test: .venv/ready node_modules/ready lint ## All tests of the suite: check, a control plane, every lie
-	@$(PYTEST) tests -m "not mutant" -o timeout=3300  # the first one may have to compile Kubernetes
+	@$(PYTEST) tests -m "not mutant and not foreign" -o timeout=3300  # the first one may have to compile Kubernetes
+
+lies: .venv/ready ## Run every check against every lie about it; each must be noticed
+	@$(PYTEST) conformance $(OPTIONS) --wrc-lies
+
+foreign-driver: .venv/ready ## Let Kubernetes' own test driver serve the node checks, on kind
+	@$(PYTEST) tests/test_kind_cluster.py -m foreign
 
 mutants: .venv/ready ## Build Kubernetes with one wrong line, again and again: the suite must name what it breaks
 	@$(PYTEST) tests/mutants

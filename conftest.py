@@ -128,6 +128,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="tests of the suite: run every check against every lie told about it, instead of the truth",
     )
+    add(
+        "--wrc-lies-once",
+        action="store_true",
+        help="with --wrc-lies: tell each lie to one parametrisation of a check only, and to each one a lie",
+    )
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -160,11 +165,12 @@ def pytest_configure(config: pytest.Config) -> None:
     _refuse_contradictions(config.option)
     _place_report(config)
     # Imported here so that `pytest tests` needs neither the Kubernetes client nor a cluster.
-    from fixtures import session  # noqa: PLC0415
+    from fixtures import own_control_plane, session  # noqa: PLC0415
     from verdicts import plugin, recorder  # noqa: PLC0415
 
     config.pluginmanager.register(session.Session(config), "wrc-session")
     config.pluginmanager.register(session, "wrc-fixtures")
+    config.pluginmanager.register(own_control_plane, "wrc-control-plane")
     config.pluginmanager.register(recorder.Recorder(config), "wrc-recorder")
     if config.getoption("--wrc-lies"):
         from tests.lies import telling  # noqa: PLC0415

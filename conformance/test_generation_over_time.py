@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """GEN: generated ResourceClaims while PodGroups, Pods, templates and quotas come and go in any order."""
 
+import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -11,13 +12,16 @@ from fixtures.api import Object
 from fixtures.barriers import claim_of_another_pod_group_is_generated
 from fixtures.bodies import Entry
 from fixtures.conditions import are_bound, is_being_deleted, is_bound, is_gone, records_claims
+from fixtures.errors import Undetermined
 from fixtures.objects import PodGroup, controller_of, entry_of, names_by_entry
 from fixtures.scenario import Scenario
-from fixtures.waiting import BINDING, GENERATION, RELEASE, REMOVAL, eventually
+from fixtures.waiting import BACK_OFF, BINDING, GENERATION, NOTICE, RELEASE, REMOVAL, Waited, eventually, poll
 from verdicts.requirement import requirement
 
 #: A PodGroup that waits for its template, a Pod that waits for its PodGroup, and both.
 ORDERS = ["group-pods-templates", "pods-group-templates", "group-templates-pods", "pods-templates-group"]
+#: Attempts in vain, after which the controller waits for 20 s: it doubles its first pause of 5 ms each time.
+FAILURES = 13
 
 
 @requirement("WRC-GEN-002")
@@ -50,6 +54,18 @@ def test_order_of_creation_does_not_matter(scenario: Scenario, order: str) -> No
     assert [pod.claim_names for pod in pods] == [expected] * 3, "each Pod must point to the claims of its PodGroup"
 
 
+@requirement("WRC-GEN-002")
+def test_a_template_that_comes_late_is_noticed_at_once(scenario: Scenario) -> None:
+    """However long a PodGroup has waited, its claim is generated when the template comes, not at a distant attempt."""
+    group = scenario.pod_group({"name": "late", "resourceClaimTemplateName": "late-template"})
+    with contextlib.suppress(Undetermined):  # a controller that makes no attempts in vain is as good
+        poll(_Reports(scenario, group), tell_of_many_failures, BACK_OFF, on_time_out=_no_back_off)
+
+    scenario.template("late-template")
+
+    eventually(group, records_claims("late"), NOTICE)
+
+
 @requirement("WRC-GEN-004")
 def test_claims_keep_the_spec_of_the_template_they_were_generated_from(scenario: Scenario) -> None:
     """A template that is deleted and created again with another spec changes no claim, used or not, but new ones."""
@@ -78,6 +94,25 @@ def test_claims_keep_the_spec_of_the_template_they_were_generated_from(scenario:
         count = len(claim.devices())
         assert count == 2, f"the template of {group} asked for 2 devices, but {count} are allocated"
     assert claims[used].devices() == devices, "the allocation must not change with the template"
+
+
+@requirement("WRC-GEN-004")
+def test_nobody_misses_the_template_of_a_claim(scenario: Scenario) -> None:
+    """When its template is deleted for good, waiting and later members are bound with the claim of their PodGroup."""
+    entry = scenario.from_template()
+    group = scenario.pod_group(entry)
+    claim = group.claim("shared")
+    waiting = scenario.pods(2, entry, group=group)
+
+    scenario.delete_template(entry["resourceClaimTemplateName"])
+    scenario.node()
+    pods = [*waiting, *scenario.pods(2, entry, group=group)]
+    eventually(scenario.all_of(pods), are_bound(4), BINDING)
+
+    names = [one["metadata"]["name"] for one in scenario.claims()]
+    assert names == [claim.name], f"{claim} must stay the only one when its template is gone, but there are {names}"
+    astray = {pod.name: recorded for pod in pods if (recorded := pod.claim_names) != {"shared": claim.name}}
+    assert not astray, f"every member must use {claim}, but these do not: {astray}"
 
 
 @requirement("WRC-GEN-009")
@@ -171,6 +206,15 @@ class _Reports:
 
     def __str__(self) -> str:
         return f"The FailedResourceClaimCreation events on {self.group}"
+
+
+def tell_of_many_failures(events: list[Object]) -> bool:
+    """The events say that generation failed so often."""
+    return sum(one.get("count") or 1 for one in events) >= FAILURES
+
+
+def _no_back_off(waited: Waited) -> Exception:
+    return Undetermined(f"The controller does not try again and again.\n{waited.last_state()}")
 
 
 def name_the_quota(events: list[Object]) -> bool:

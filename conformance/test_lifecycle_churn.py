@@ -10,7 +10,16 @@ import pytest
 
 from conformance.kinds import NAMED_AND_TEMPLATE
 from fixtures.api import Object
-from fixtures.conditions import are_bound, is_bound, is_gone, is_not_reserved_for, is_untouched, recorded_claims
+from fixtures.barriers import claim_of_another_pod_group_is_generated
+from fixtures.conditions import (
+    are_bound,
+    is_also_reserved_for,
+    is_bound,
+    is_gone,
+    is_not_reserved_for,
+    is_untouched,
+    recorded_claims,
+)
 from fixtures.objects import Claim, Pod, PodGroup, controller_of
 from fixtures.scenario import Scenario
 from fixtures.timeline import is_empty
@@ -52,6 +61,30 @@ def test_a_group_of_the_same_name_is_a_new_consumer(scenario: Scenario, kind: st
 
     for _, old in earlier:
         eventually(old, is_gone if kind == "template" else is_untouched, RELEASE)
+
+
+@requirement("WRC-LIF-016")
+@pytest.mark.probe
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_finished_pods_of_an_earlier_group_reserve_nothing(scenario: Scenario, phase: str) -> None:
+    """Finished Pods of a PodGroup make no reservation for the next one of its name, of which no Pod is scheduled."""
+    scenario.node()
+    entry = scenario.named()
+    other, group = scenario.pod_group(entry, name="other"), scenario.pod_group(entry)
+    keeper, *pods = [scenario.pod(entry, group=other), *scenario.pods(2, entry, group=group)]
+    eventually(scenario.all_of([keeper, *pods]), are_bound(3), BINDING)
+    claim = group.claim("shared")
+    scenario.finish(*pods, phase=phase)
+    scenario.delete(group)
+    eventually(group, is_gone, REMOVAL)
+    eventually(claim, is_not_reserved_for(group.reference()), RELEASE)
+
+    again = scenario.pod_group(entry)
+    scenario.barrier(claim_of_another_pod_group_is_generated)
+
+    never = scenario.timeline.of(claim).never(is_also_reserved_for(again.reference()))
+    assert never, f"no Pod of the new PodGroup is scheduled, but the claim was reserved for it\n{never}"
+    assert claim.reserved_for() == [other.reference()], "the claim must stay reserved for the other PodGroup alone"
 
 
 @requirement("WRC-LIF-009")

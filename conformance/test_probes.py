@@ -5,13 +5,13 @@ They run last. One of them starts a loop in kube-controller-manager and ends it 
 The folder ``reproductions`` shows the confirmed faults with kubectl alone.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 
 import pytest
 
+from conformance.attempts import Attempts
 from conformance.names import keeps_a_part_of_both
 from fixtures.api import Object
 from fixtures.barriers import claim_of_another_pod_group_is_generated
@@ -19,7 +19,7 @@ from fixtures.conditions import are_bound, have_length, recorded_claims, records
 from fixtures.errors import Undetermined
 from fixtures.objects import Claim, Pod, PodGroup, names_by_entry
 from fixtures.scenario import Scenario
-from fixtures.waiting import BINDING, GENERATION, NotYet, Waited, eventually, poll
+from fixtures.waiting import BINDING, GENERATION, PROBED_GENERATION, Waited, eventually, poll
 from verdicts.requirement import requirement
 
 pytestmark = [pytest.mark.probe, pytest.mark.timeout(180)]
@@ -35,27 +35,6 @@ DOTTED = [("a" * start + "a." * length)[: length - 1] + "a" for length in (100, 
 UNEQUAL = [("a" * 55, "x"), ("a" * 253, "gpu"), ("a", "d" * 55), ("b", "d" * 63)]
 
 
-@dataclass(frozen=True)
-class Attempts:
-    """Several attempts at one thing; a complaint says what is wrong with one of them now, if anything is."""
-
-    what: str
-    complaints: Sequence[Callable[[], str]]
-
-    def __call__(self) -> list[str]:
-        """Return one complaint for each attempt that did not succeed so far."""
-        return [words for complaint in self.complaints if (words := complaint())]
-
-    def __str__(self) -> str:
-        return f"{len(self.complaints)} attempts {self.what}"
-
-    def succeed(self, wrong: list[str]) -> bool:
-        """All of them succeeded."""
-        if wrong:
-            raise NotYet(f"{len(wrong)} of {len(self.complaints)} did not: {'; '.join(wrong[:6])}")
-        return True
-
-
 @requirement("WRC-GEN-013")
 @pytest.mark.parametrize("members", [0, 1], ids=["without-pods", "with-a-pending-pod"])
 def test_deleted_claim_is_generated_again(scenario: Scenario, members: int) -> None:
@@ -65,7 +44,7 @@ def test_deleted_claim_is_generated_again(scenario: Scenario, members: int) -> N
 
     attempts = _delete_claims(scenario, groups)
 
-    eventually(attempts, attempts.succeed, GENERATION)
+    eventually(attempts, attempts.succeed, PROBED_GENERATION)
 
 
 @requirement("WRC-GEN-014")
@@ -83,7 +62,7 @@ def test_list_of_claims_stays_whole_after_one_is_generated_again(scenario: Scena
 
     try:
         scenario.delete(*(group.claim(name) for group, name in zip(groups, ENTRIES, strict=True)))
-        poll(scenario.claims, have_length(9), GENERATION, on_time_out=_not_generated_again)
+        poll(scenario.claims, have_length(9), PROBED_GENERATION, on_time_out=_not_generated_again)
         scenario.barrier(claim_of_another_pod_group_is_generated)
         unstable = [
             words
@@ -110,12 +89,31 @@ def test_pending_pods_follow_the_claim_that_is_generated_again(scenario: Scenari
     following = Attempts(
         "of pending Pods to follow a new ResourceClaim", [partial(_astray, pod, group) for pod, group in members]
     )
-    eventually(following, following.succeed, GENERATION)
+    eventually(following, following.succeed, PROBED_GENERATION)
 
     scenario.node(devices=ATTEMPTS)
     eventually(scenario.all_of(pod for pod, _ in members), are_bound(len(members)), BINDING)
     unused = [group.name for group in groups if not group.claim("shared").allocation()]
     assert not unused, f"the Pods must be bound with the new claims, but those of {unused} are not allocated"
+
+
+@requirement("WRC-GEN-019")
+def test_a_missing_template_holds_up_its_own_entry_alone(scenario: Scenario) -> None:
+    """Of three PodGroups one lacks the template of the first, second or third entry: the others are recorded.
+
+    A Pod of each PodGroup uses these others, and its status must name the same claims.
+    """
+    sources = {name: scenario.from_template(name) for name in ENTRIES}
+    complaints = []
+    for missing in ENTRIES:
+        entries = {**sources, missing: {"name": missing, "resourceClaimTemplateName": "missing"}}
+        group = scenario.pod_group(*entries.values(), name=f"without-{missing}")
+        others = [name for name in ENTRIES if name != missing]
+        pod = scenario.pod(*(entries[name] for name in others), group=group, name=f"without-{missing}")
+        complaints += [partial(_unrecorded, one, group, others) for one in (group, pod)]
+
+    attempts = Attempts("to record the claims of entries whose template exists", complaints)
+    eventually(attempts, attempts.succeed, GENERATION)
 
 
 @requirement("WRC-GEN-018")
@@ -129,7 +127,7 @@ def test_all_valid_names_lead_to_a_claim_that_keeps_a_part_of_both(scenario: Sce
 
     attempts = Attempts("to name a ResourceClaim", [partial(_badly_named, group, entry) for group, entry in named])
 
-    eventually(attempts, attempts.succeed, GENERATION)
+    eventually(attempts, attempts.succeed, PROBED_GENERATION)
 
 
 def _groups(scenario: Scenario) -> list[PodGroup]:
@@ -183,6 +181,14 @@ def _unstable(scenario: Scenario, group: PodGroup, names: dict[str, str], since:
     if group.claim_names != names_by_entry(generated):
         return f"{group} names {group.claim_names}, not {_names(generated)}"
     return ""
+
+
+def _unrecorded(one: Pod | PodGroup, group: PodGroup, entries: Sequence[str]) -> str:
+    """Return what is wrong with the list of a Pod or PodGroup, which must name the claims of these entries."""
+    generated = names_by_entry(group.generated_claims())
+    if sorted(generated) != sorted(entries):
+        return f"{group} has claims for {sorted(generated)}, not for {list(entries)}"
+    return "" if one.claim_names == generated else f"the status of {one} names {sorted(one.claim_names)}"
 
 
 def _astray(pod: Pod, group: PodGroup) -> str:

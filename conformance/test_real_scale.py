@@ -8,7 +8,7 @@ import pytest
 from conformance.kinds import NAMED_AND_TEMPLATE
 from fixtures.conditions import are_running
 from fixtures.scenario import Scenario
-from fixtures.waiting import START_OF_MANY, eventually
+from fixtures.waiting import START, START_OF_MANY, eventually
 from verdicts.requirement import requirement
 
 #: More than ``ResourceClaimReservedForMaxSize``, which is 256.
@@ -26,7 +26,12 @@ def test_more_than_256_running_pods_share_one_device(scenario: Scenario, kind: s
     entry = scenario.entry(kind)
     group = scenario.pod_group(entry)
 
-    pods = {kubelet: scenario.pods(PODS // 2, entry, group=group, on=kubelet.here) for kubelet in kubelets}
+    firsts = [scenario.pod(entry, group=group, on=kubelet.here) for kubelet in kubelets]
+    eventually(scenario.all_of(firsts), are_running(2), START)  # Pods that start at once may each cause a prepare
+    pods = {
+        kubelet: [first, *scenario.pods(PODS // 2 - 1, entry, group=group, on=kubelet.here)]
+        for kubelet, first in zip(kubelets, firsts, strict=True)
+    }
     eventually(scenario.all_of(pod for some in pods.values() for pod in some), are_running(PODS), START_OF_MANY)
 
     claim = group.claim("shared")

@@ -155,6 +155,27 @@ def test_three_hundred_pods_share_one_claim(scenario: Scenario, kind: str) -> No
     _assert_always_alone(scenario, group.claim("shared"), group)
 
 
+@requirement("WRC-RES-006")
+@NAMED_AND_TEMPLATE
+def test_members_need_no_room_in_a_full_list(scenario: Scenario, kind: str) -> None:
+    """When reservedFor is full and the PodGroup amidst it, three more members are bound, and the list stays."""
+    scenario.node()
+    entry = scenario.entry(kind)
+    group = scenario.pod_group(entry)
+    eventually(scenario.pod(entry, group=group), is_bound, BINDING)
+    claim = group.claim("shared")
+    allocation = claim.allocation()
+    strangers = scenario.strangers(MOST - 1)
+    full = [*strangers[:100], group.reference(), *strangers[100:]]
+    scenario.reserve(claim, full)
+
+    pods = scenario.pods(3, entry, group=group, name="later")
+    eventually(scenario.all_of(pods), are_bound(3), BINDING)
+
+    assert claim.allocation() == allocation, "the allocation changed when members came to a full list"
+    assert claim.reserved_for() == full, "members of a PodGroup that is in the full list must leave it as it is"
+
+
 @requirement("WRC-RES-007")
 @NAMED_AND_TEMPLATE
 def test_entries_of_pods_and_group_go_with_their_own_consumers(scenario: Scenario, kind: str) -> None:

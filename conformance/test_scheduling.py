@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """SCH: Pods that share a ResourceClaim are bound all at once, or as soon as there are devices; these stay theirs."""
 
-from itertools import chain
+from itertools import chain, product
 
 import pytest
 
 from conformance.kinds import NAMED_AND_TEMPLATE
+from conformance.ownership import assert_own
 from conformance.use import assert_used_by
 from fixtures.api import Object
 from fixtures.barriers import plain_pod_is_bound
@@ -14,11 +15,15 @@ from fixtures.conditions import are_bound, is_allocated, is_bound, is_gone, is_r
 from fixtures.errors import Undetermined
 from fixtures.objects import Pod, devices_of
 from fixtures.scenario import Scenario
-from fixtures.waiting import BINDING, BINDING_OF_MANY, REMOVAL, Waited, eventually, poll
+from fixtures.waiting import BINDING, BINDING_OF_MANY, PROBED_BINDING, REMOVAL, Waited, eventually, poll
 from verdicts.requirement import requirement
 
 #: Of the entries in their order, those that another member lists.
 OPPOSITE, LAST_ONLY = slice(None, None, -1), slice(3, None)
+#: Pairs of Pods that could get into each other's way; soak takes more of them.
+PAIRS, PAIRS_SOAK = 10, 100
+#: ``staging/src/k8s.io/api/resource/v1/types.go: AllocationResultsMaxSize`` is 32.
+MORE_THAN_A_CLAIM_CAN_HAVE = 99
 
 
 @requirement("WRC-SCH-001")
@@ -38,6 +43,23 @@ def test_pods_that_are_created_at_once_are_all_bound(scenario: Scenario, kind: s
             assert_used_by(group, group.claim(entry))
     claims = [one["metadata"]["name"] for one in scenario.claims()]
     assert len(claims) == 6, f"3 PodGroups with 2 entries need 6 ResourceClaims, not {len(claims)}: {claims}"
+
+
+@requirement("WRC-SCH-001")
+@NAMED_AND_TEMPLATE
+def test_pairs_of_pods_are_bound_time_and_again(scenario: Scenario, kind: str, pytestconfig: pytest.Config) -> None:
+    """Ten times a claim comes that two Pods wait for, so that both can be scheduled at the same moment; both are."""
+    pairs = PAIRS_SOAK if pytestconfig.getoption("--wrc-soak") else PAIRS
+    scenario.node(devices=pairs, pods=4 * pairs)
+    for name in (f"pair-{index}" for index in range(pairs)):
+        entry = {"name": "shared", "resourceClaimName" if kind == "named" else "resourceClaimTemplateName": name}
+        group = scenario.pod_group(entry, name=name)
+        pods = scenario.pods(2, entry, group=group, name=name)
+
+        (scenario.claim if kind == "named" else scenario.template)(name)
+        eventually(scenario.all_of(pods), are_bound(2), BINDING)
+
+        assert_used_by(group, group.claim("shared"))
 
 
 @requirement("WRC-SCH-009")
@@ -89,6 +111,58 @@ def test_devices_stay_with_the_group_when_its_pods_are_driven_out(scenario: Scen
     eventually(competitor, is_bound, BINDING)
 
 
+@requirement("WRC-SCH-013")
+@NAMED_AND_TEMPLATE
+@pytest.mark.parametrize("later", [1, 5])
+def test_members_have_devices_of_their_own_beside_the_shared_one(scenario: Scenario, kind: str, later: int) -> None:
+    """Members share a device that two Nodes reach, and get devices of their own, of which no Node has all."""
+    for _ in range(2):
+        scenario.node(devices=(1 + later) // 2)
+    network = scenario.neighbour()
+    network.network_devices(2)
+    shared = scenario.asking(kind, "shared", scenario.request("device", network.driver))
+    own = scenario.from_template("own")
+    group = scenario.pod_group(shared)
+    pods = [scenario.pod(shared, own, group=group)]
+    eventually(pods[0], is_bound, BINDING)
+
+    pods += scenario.pods(later, own, shared, group=group, name="later")
+    eventually(scenario.all_of(pods), are_bound(1 + later), BINDING)
+
+    assert_used_by(group, group.claim("shared"))
+    for pod in pods:
+        assert_own(pod, pod.claim("own"))
+    used = [device for pod in pods for device in pod.claim("own").devices()]
+    assert len(set(used)) == 1 + later, f"{1 + later} Pods must have as many devices of their own, not {used}"
+
+
+@requirement("WRC-SCH-014")
+@pytest.mark.probe
+def test_a_hopeless_member_does_not_hold_up_the_others(scenario: Scenario) -> None:
+    """In four PodGroups a member asks for more devices than a claim can have, and stays Pending; all others are bound.
+
+    It has the shared claim as well, or not; one of the others has no claim at all.
+    """
+    scenario.node(devices=8)
+    scenario.template("impossible", devices=MORE_THAN_A_CLAIM_CAN_HAVE)
+    impossible = {"name": "impossible", "resourceClaimTemplateName": "impossible"}
+    groups, hopeless, others = [], [], []
+    for kind, is_user in product(("named", "template"), (True, False)):
+        name = f"{kind}-{'and' if is_user else 'or'}-impossible"
+        shared = scenario.entry(kind, source=name)
+        groups.append(scenario.pod_group(shared, name=name))
+        hopeless.append(scenario.pod(*[shared] * is_user, impossible, group=groups[-1], name="hopeless"))
+        others += scenario.pods(2, shared, group=groups[-1], name=name)
+        others.append(scenario.pod(group=groups[-1], name="without-claims"))
+
+    eventually(scenario.all_of(others), are_bound(len(others)), BINDING)
+
+    bound = [pod.name for pod in hopeless if is_bound(pod.read())]
+    assert not bound, f"{bound} are bound, although no Node can satisfy their claims"
+    for group in groups:
+        assert_used_by(group, group.claim("shared"))
+
+
 @requirement("WRC-SCH-011")
 @pytest.mark.probe
 @pytest.mark.timeout(300)
@@ -106,7 +180,7 @@ def test_members_that_list_different_entries_are_bound(scenario: Scenario, other
 
     for claim in chain(*sources.values()):  # so that both members can be scheduled at the same time
         scenario.claim(claim)
-    eventually(scenario.all_of(pods), are_bound(20), BINDING)
+    eventually(scenario.all_of(pods), are_bound(20), PROBED_BINDING)
 
 
 @requirement("WRC-SCH-012")

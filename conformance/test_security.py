@@ -13,11 +13,11 @@ from conformance.refusals import accepted, refused
 from fixtures.api import Api, Object
 from fixtures.bodies import Bodies, Placement
 from fixtures.clusters.rights import Right
-from fixtures.conditions import are_bound, is_bound
+from fixtures.conditions import are_bound, is_bound, records_claims
 from fixtures.identities import node_identity, user_with_role
 from fixtures.objects import Pod
 from fixtures.scenario import Scenario
-from fixtures.waiting import AUTHORIZATION, BINDING, eventually
+from fixtures.waiting import AUTHORIZATION, BINDING, GENERATION, eventually
 from verdicts.requirement import requirement
 
 READ = ("get", "list", "watch")
@@ -48,6 +48,22 @@ def test_a_node_reads_the_claims_of_its_own_pods_alone(scenario: Scenario, kind:
     refused("a node that lists all ResourceClaims", listing, 403)
     scenario.delete(pod)
     eventually(host_used, is_forbidden, AUTHORIZATION)
+
+
+@requirement("WRC-SEC-001")
+def test_a_node_reads_a_claim_that_its_pod_is_given_later(scenario: Scenario) -> None:
+    """A Pod that had its node before it had a claim gives this node, and no other, access when its status names one."""
+    nodes = [scenario.node(), scenario.node()]
+    entry = scenario.from_template()
+    pod = scenario.pod(entry, group="group", on=Placement(nodes[0], bound=True))
+    group = scenario.pod_group(entry)
+    eventually(pod, records_claims("shared"), GENERATION)
+    claim = group.claim("shared")
+    host, other = (Reading(f"node {index}", node_identity(scenario, node), claim) for index, node in enumerate(nodes))
+
+    eventually(host, is_allowed, AUTHORIZATION)
+
+    _assert_forbidden("no Pod with the claim runs there", other)
 
 
 @requirement("WRC-SEC-002")

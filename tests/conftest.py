@@ -17,6 +17,7 @@ Tell = Callable[[str], None]
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker that `make check` leaves out."""
     config.addinivalue_line("markers", "mutant: builds a wrong Kubernetes, so it is run by `make mutants` alone")
+    config.addinivalue_line("markers", "foreign: runs another DRA driver, so it is run by `make foreign-driver` alone")
     config.addinivalue_line("markers", "cluster: needs a control plane, so it is not part of `make check`")
 
 

@@ -3,9 +3,11 @@
 
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -30,9 +32,8 @@ class Run:
 
     def __init__(self, report: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
         self.report = report
-        self.temporary = report.with_name(f"{report.name}-temporary")
-        for folder in (self.report, self.temporary):
-            folder.mkdir(parents=True, exist_ok=True)
+        self.temporary = Path(tempfile.mkdtemp(prefix="wrc-run-"))  # short: the paths of sockets are limited
+        self.report.mkdir(parents=True, exist_ok=True)
         self._log = report / "output.txt"
         self._marker = secrets.token_hex(8)
         provider = [] if any("--wrc-provider" in one for one in options) else ["--wrc-provider=local"]
@@ -53,6 +54,7 @@ class Run:
         """Kill a run that a failed test has left; everything that it started dies with it."""
         self._child.kill()
         self._child.wait()
+        shutil.rmtree(self.temporary, ignore_errors=True)
 
     @property
     def output(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from fixtures.clusters import kind_image, kind_nodes
+from fixtures.clusters import kind_image, kind_nodes, providers
 from fixtures.clusters.kind import KindProvider
 from fixtures.clusters.kind_cluster import NamedKindCluster
 from fixtures.clusters.kind_configuration import configuration, lay_out
@@ -85,6 +85,7 @@ def test_metrics_of_the_components_are_reachable():
 
     assert {"name": "bind-address", "value": "0.0.0.0"} in components["scheduler"]["extraArgs"]
     assert components["controllerManager"] == components["scheduler"]
+    assert components["dns"] == {"disabled": True}
     assert [(one["containerPort"], one["hostPort"]) for one in wanted["nodes"][0]["extraPortMappings"]] == [
         (10257, 0),
         (10259, 0),
@@ -132,6 +133,14 @@ def test_pytest_kind_leaves_nothing_in_the_working_directory(tmp_path, monkeypat
     kind_cluster(tmp_path)
 
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "wanted"), [("/tmp", "/tmp"), (f"/{'a' * 38}", f"/{'a' * 38}"), (f"/{'a' * 39}", "/tmp")]
+)
+def test_sockets_of_a_node_have_short_paths(folder, wanted):
+    """Where the folder for temporary files has a long path, as on some systems, the nodes' folders are elsewhere."""
+    assert providers._short(folder) == wanted
 
 
 def test_a_cluster_of_somebody_else_is_not_used(tmp_path):

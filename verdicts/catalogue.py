@@ -49,7 +49,7 @@ class Requirement:
 
     ``versions`` are Kubernetes minors such as ``1.37``; ``needs`` says what a cluster must offer
     (``control-plane``, ``kubelet``, ``driver``, ``restart``); ``not_built`` is the written reason why no check
-    exists, and empty where one does.
+    exists, and empty where one does; ``reports`` are links to public reports that its checks would have caught.
     """
 
     id: str
@@ -62,6 +62,7 @@ class Requirement:
     probe: bool = False
     known_deviations: tuple[KnownDeviation, ...] = ()
     not_built: str = ""
+    reports: tuple[str, ...] = ()
 
     def known_deviation(self, version: str) -> KnownDeviation | None:
         """Return the deviation known for ``version`` (such as ``v1.36.3``), if there is one."""
@@ -115,5 +116,6 @@ def _requirement(area: dict[str, Any], row: dict[str, Any]) -> Requirement:
         versions=tuple(row.pop("versions")),
         needs=tuple(row.pop("needs")),
         known_deviations=known,
+        reports=tuple(row.pop("reports", ())),
         **row,
     )

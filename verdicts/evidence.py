@@ -28,7 +28,7 @@ def keep_evidence(config: pytest.Config, check: str, timeline: Timeline) -> tupl
         return ()
     report: Path = config.option.wrc_report
     versions = [one for one in timeline.versions() if one.kind != "Event"]
-    folder = Path("evidence") / re.sub(r"[^\w.=-]+", "-", check).strip("-")
+    folder = Path("evidence") / folder_of(check)
     (report / folder).mkdir(parents=True, exist_ok=True)
     files = {
         "timeline.txt": as_text(timeline.versions()),
@@ -39,6 +39,11 @@ def keep_evidence(config: pytest.Config, check: str, timeline: Timeline) -> tupl
         (report / folder / name).write_text(redact(text))
         allure.attach.file(str(report / folder / name), name=name, attachment_type=_TYPES[Path(name).suffix])
     return tuple(str(folder / name) for name in files)
+
+
+def folder_of(check: str) -> str:
+    """Return the name of the folder for what is kept of a check."""
+    return re.sub(r"[^\w.=-]+", "-", check).strip("-")
 
 
 _TYPES = {

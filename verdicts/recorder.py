@@ -2,18 +2,22 @@
 """Says of each check, in the process that ran it, what it showed."""
 
 import random
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
 
 import allure
 import pytest
 
 from fixtures import invariants
+from fixtures.own_control_plane import OwnControlPlane
 from fixtures.scenario import Scenario
 from fixtures.session import CLUSTER
 from verdicts import catalogue, evidence, selection
 from verdicts.outcomes import Outcome, Verdict
 from verdicts.selection import requirements_of
+
+#: Verdicts that somebody will want to look into.
+WRONG = (Verdict.NON_CONFORMANT, Verdict.UNDETERMINED)
 
 
 class Recorder:
@@ -67,6 +71,9 @@ class Recorder:
             scenario = item.funcargs.get("scenario")  # type: ignore[attr-defined]
             if isinstance(scenario, Scenario):
                 outcomes = _with_timeline(item, outcomes, scenario)
+            control_plane = item.funcargs.get("control_plane")  # type: ignore[attr-defined]
+            if isinstance(control_plane, OwnControlPlane):
+                outcomes = _with_deaths(item, outcomes, control_plane)
         report.wrc_outcomes = [one.as_json() for one in outcomes]  # type: ignore[attr-defined]
         return report
 
@@ -90,11 +97,40 @@ def _outcomes(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.Tes
 
 def _with_timeline(item: pytest.Item, outcomes: list[Outcome], scenario: Scenario) -> list[Outcome]:
     """Judge standing invariants on the timeline of the check's scenario, and keep the timeline as evidence."""
-    broken_on_purpose = {mark.args[0] for mark in item.iter_markers("breaks_invariant")}
-    judged = [one for one in item.funcargs["view"].invariants if one not in broken_on_purpose]  # type: ignore[attr-defined]
+    judged = _judged(item, item.funcargs["view"].invariants)  # type: ignore[attr-defined]
     found = [replace(one, lie=_lie_of(item)) for one in invariants.judge(scenario.timeline, judged, item.nodeid)]
     kept = evidence.keep_evidence(item.config, item.name, scenario.timeline)
     return [replace(one, evidence=kept) for one in (*outcomes, *found)]
+
+
+def _judged(item: pytest.Item, wanted: Iterable[str]) -> list[str]:
+    """Return the invariants that can be judged: not what the check breaks on purpose, and none on a broken history."""
+    control_plane = item.funcargs.get("control_plane")  # type: ignore[attr-defined]
+    if isinstance(control_plane, OwnControlPlane) and control_plane.has_lost_watches:
+        return []
+    broken_on_purpose = {mark.args[0] for mark in item.iter_markers("breaks_invariant")}
+    return [one for one in wanted if one not in broken_on_purpose]
+
+
+def _with_deaths(item: pytest.Item, outcomes: list[Outcome], control_plane: OwnControlPlane) -> list[Outcome]:
+    """Judge how the components of the check's own control plane fared; keep their logs if something went wrong.
+
+    A violation that is seen while a component is dead says nothing about the cluster.
+    """
+    if any(one.verdict in WRONG for one in outcomes) and not _lie_of(item):
+        control_plane.keep_logs(item.config.option.wrc_report / "logs" / evidence.folder_of(item.name))
+    died = "; ".join(f"{name} {how}" for name, how in control_plane.deaths.items())
+    if died:
+        outcomes = [_in_doubt(one, f"{died} during the check") for one in outcomes]
+    panics = [f"{name} ended with a Go panic: {panic}" for name, panic in control_plane.panics.items()]
+    found = [Outcome(invariants.NO_PANIC, item.nodeid, Verdict.NON_CONFORMANT, panic) for panic in panics]
+    return outcomes + found
+
+
+def _in_doubt(outcome: Outcome, why: str) -> Outcome:
+    if outcome.verdict is not Verdict.NON_CONFORMANT:
+        return outcome
+    return replace(outcome, verdict=Verdict.UNDETERMINED, message=f"{why}: {outcome.message}")
 
 
 def _lie_of(item: pytest.Item) -> str:

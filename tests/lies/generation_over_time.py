@@ -7,6 +7,9 @@ from tests.lies.generation import CLAIM_NAME_ANNOTATION, POD, entry_of, pods_up_
 from tests.lies.generation_names import group_of
 from tests.lies.lie import Memory, Object, Shown, lie, name_of, twin, uid_of
 
+ANY_ORDER = "test_order_of_creation_does_not_matter"
+TEMPLATE_IS_REPLACED = "test_claims_keep_the_spec_of_the_template_they_were_generated_from"
+UP_AND_DOWN = "test_claims_come_and_go_with_their_pod_groups"
 SEVERAL_ENTRIES = "test_entries_of_one_template_have_claims_of_their_own"
 OTHER_UID = "0b8f4b52-0000-4000-8000-000000000000"
 
@@ -40,13 +43,19 @@ def of_a_pod(claim: Object, word: str) -> Object:
     return generated
 
 
-@lie("WRC-GEN-002", shows="PodGroup", only="templates]", says="records a ResourceClaim for first and second: not so")
+@lie(
+    "WRC-GEN-002",
+    shows="PodGroup",
+    only="templates]",
+    check=ANY_ORDER,
+    says="records a ResourceClaim for first and second: not so",
+)
 def template_that_comes_after_the_pod_group_is_not_noticed(group: Object, _memory: Memory) -> Shown:
     """Only a time-out can tell that something is missing."""
     yield {**group, "status": {}} if name_of(group) == "group" else group
 
 
-@lie("WRC-GEN-002", shows="PodGroup", says="records a ResourceClaim for first and second: not so")
+@lie("WRC-GEN-002", shows="PodGroup", check=ANY_ORDER, says="records a ResourceClaim for first and second: not so")
 def only_the_first_template_that_comes_is_noticed(group: Object, _memory: Memory) -> Shown:
     if name_of(group) == "group":
         group["status"]["resourceClaimStatuses"] = [
@@ -59,6 +68,7 @@ def only_the_first_template_that_comes_is_noticed(group: Object, _memory: Memory
     "WRC-GEN-002",
     shows="ResourceClaim",
     only="pods-",
+    check=ANY_ORDER,
     says="and there must be no other",
 )
 def pod_that_comes_before_its_pod_group_gets_a_claim_of_its_own(claim: Object, _memory: Memory) -> Shown:
@@ -67,14 +77,14 @@ def pod_that_comes_before_its_pod_group_gets_a_claim_of_its_own(claim: Object, _
         yield of_a_pod(claim, "pod")
 
 
-@lie("WRC-GEN-002", shows="Pod", only="[pods-", says="has 3 bound Pods: not so after")
+@lie("WRC-GEN-002", shows="Pod", only="[pods-", check=ANY_ORDER, says="has 3 bound Pods: not so after")
 def pods_that_came_before_their_pod_group_are_forgotten(pod: Object, _memory: Memory) -> Shown:
     if pod["spec"].get("schedulingGroup"):
         pod["spec"].pop("nodeName", None)
     yield pod
 
 
-@lie("WRC-GEN-002", shows="Pod", says="each Pod must point to the claims of its PodGroup")
+@lie("WRC-GEN-002", shows="Pod", check=ANY_ORDER, says="each Pod must point to the claims of its PodGroup")
 def third_pod_points_to_another_claim_of_the_second_entry(pod: Object, memory: Memory) -> Shown:
     members = pods_up_to_now(pod, memory) if pod["spec"].get("schedulingGroup") else []
     if uid_of(pod) in members[2:3] and "second" in statuses_of(pod):
@@ -82,7 +92,7 @@ def third_pod_points_to_another_claim_of_the_second_entry(pod: Object, memory: M
     yield pod
 
 
-@lie("WRC-GEN-002", shows="PodGroup", says="the PodGroup's status must name the claims")
+@lie("WRC-GEN-002", shows="PodGroup", check=ANY_ORDER, says="the PodGroup's status must name the claims")
 def second_entry_is_recorded_with_the_claim_of_the_first(group: Object, _memory: Memory) -> Shown:
     statuses = statuses_of(group)
     if "second" in statuses:
@@ -90,21 +100,36 @@ def second_entry_is_recorded_with_the_claim_of_the_first(group: Object, _memory:
     yield group
 
 
-@lie("WRC-GEN-004", shows="ResourceClaim", says="the claim of PodGroup used must keep the spec of the template")
+@lie(
+    "WRC-GEN-004",
+    shows="ResourceClaim",
+    check=TEMPLATE_IS_REPLACED,
+    says="the claim of PodGroup used must keep the spec of the template",
+)
 def claims_follow_their_template(claim: Object, memory: Memory) -> Shown:
     if entry_of(claim) == "shared" and template_is_changed(claim, memory):
         claim["spec"]["devices"]["requests"][0]["exactly"]["count"] = 3
     yield claim
 
 
-@lie("WRC-GEN-004", shows="ResourceClaim", says="the claim of PodGroup unused must keep the spec of the template")
+@lie(
+    "WRC-GEN-004",
+    shows="ResourceClaim",
+    check=TEMPLATE_IS_REPLACED,
+    says="the claim of PodGroup unused must keep the spec of the template",
+)
 def unallocated_claim_follows_its_template_until_it_is_used(claim: Object, memory: Memory) -> Shown:
     if group_of(claim) == "unused" and template_is_changed(claim, memory):
         claim["spec"]["devices"]["requests"][0]["exactly"]["count"] = 3
     yield claim
 
 
-@lie("WRC-GEN-004", shows="ResourceClaim", says="the template of PodGroup unused asked for 2 devices, but 3 are")
+@lie(
+    "WRC-GEN-004",
+    shows="ResourceClaim",
+    check=TEMPLATE_IS_REPLACED,
+    says="the template of PodGroup unused asked for 2 devices, but 3 are",
+)
 def unallocated_claim_is_allocated_as_the_new_template_asks(claim: Object, _memory: Memory) -> Shown:
     if group_of(claim) == "unused" and claim.get("status"):
         results = claim["status"]["allocation"]["devices"]["results"]
@@ -112,21 +137,31 @@ def unallocated_claim_is_allocated_as_the_new_template_asks(claim: Object, _memo
     yield claim
 
 
-@lie("WRC-GEN-004", shows="ResourceClaim", says="the allocation must not change with the template")
+@lie(
+    "WRC-GEN-004",
+    shows="ResourceClaim",
+    check=TEMPLATE_IS_REPLACED,
+    says="the allocation must not change with the template",
+)
 def used_claim_is_allocated_anew(claim: Object, memory: Memory) -> Shown:
     if group_of(claim) == "used" and claim.get("status") and template_is_changed(claim, memory):
         claim["status"]["allocation"]["devices"]["results"][1]["device"] = "device-7"
     yield claim
 
 
-@lie("WRC-GEN-004", shows="ResourceClaim", says="must have the template's new spec")
+@lie("WRC-GEN-004", shows="ResourceClaim", check=TEMPLATE_IS_REPLACED, says="must have the template's new spec")
 def new_claim_is_generated_from_the_deleted_template(claim: Object, _memory: Memory) -> Shown:
     if group_of(claim) == "later":
         claim["spec"]["devices"]["requests"][0]["exactly"]["count"] = 2
     yield claim
 
 
-@lie("WRC-GEN-004", shows="PodGroup", says="PodGroup unused must still use the claim that it had before")
+@lie(
+    "WRC-GEN-004",
+    shows="PodGroup",
+    check=TEMPLATE_IS_REPLACED,
+    says="PodGroup unused must still use the claim that it had before",
+)
 def claim_without_consumers_is_replaced_with_its_template(group: Object, memory: Memory) -> Shown:
     if name_of(group) == "unused" and template_is_changed(group, memory):
         statuses_of(group)["shared"]["resourceClaimName"] += "-second"
@@ -178,7 +213,9 @@ def claims_of_one_template_share_a_device(claim: Object, memory: Memory) -> Show
     yield claim
 
 
-@lie("WRC-GEN-009", shows="PodGroup", says="must control the one ResourceClaim that its status names")
+@lie(
+    "WRC-GEN-009", shows="PodGroup", check=UP_AND_DOWN, says="must control the one ResourceClaim that its status names"
+)
 def second_pod_group_uses_the_claim_of_the_first(group: Object, memory: Memory) -> Shown:
     statuses = statuses_of(group)
     if statuses and name_of(group) == "group-0":
@@ -188,7 +225,12 @@ def second_pod_group_uses_the_claim_of_the_first(group: Object, memory: Memory) 
     yield group
 
 
-@lie("WRC-GEN-009", shows="ResourceClaim", says="two PodGroups of one template must not share a device")
+@lie(
+    "WRC-GEN-009",
+    shows="ResourceClaim",
+    check=UP_AND_DOWN,
+    says="two PodGroups of one template must not share a device",
+)
 def claims_of_two_pod_groups_have_one_device(claim: Object, memory: Memory) -> Shown:
     if claim.get("status"):
         results = claim["status"]["allocation"]["devices"]["results"]
@@ -196,19 +238,26 @@ def claims_of_two_pod_groups_have_one_device(claim: Object, memory: Memory) -> S
     yield claim
 
 
-@lie("WRC-GEN-009", shows="ResourceClaim", says="PodGroups must keep their claims when others are added")
+@lie(
+    "WRC-GEN-009",
+    shows="ResourceClaim",
+    check=UP_AND_DOWN,
+    says="PodGroups must keep their claims when others are added",
+)
 def claim_is_replaced_when_pod_groups_are_added(claim: Object, memory: Memory) -> Shown:
     if group_of(claim) == "group-2" and pod_groups_beside(claim, memory) == 5:
         claim["metadata"]["uid"] = OTHER_UID
     yield claim
 
 
-@lie("WRC-GEN-009", shows="ResourceClaim", lingers=True, says="is gone: not so after")
+@lie("WRC-GEN-009", shows="ResourceClaim", lingers=True, check=UP_AND_DOWN, says="is gone: not so after")
 def claims_stay_when_their_pod_groups_go(claim: Object, _memory: Memory) -> Shown:
     yield claim
 
 
-@lie("WRC-GEN-009", shows="ResourceClaim", says="no other may exist, but there are ['group-0-shared-")
+@lie(
+    "WRC-GEN-009", shows="ResourceClaim", check=UP_AND_DOWN, says="no other may exist, but there are ['group-0-shared-"
+)
 def second_claim_is_left_behind_when_pod_groups_go(claim: Object, memory: Memory) -> Shown:
     left = pod_groups_beside(claim, memory) == 1 and memory.facts["most"] == 5
     yield claim
@@ -216,21 +265,36 @@ def second_claim_is_left_behind_when_pod_groups_go(claim: Object, memory: Memory
         yield of_a_pod(claim, "left")
 
 
-@lie("WRC-GEN-009", shows="ResourceClaim", says="a PodGroup must keep its claim when others are deleted")
+@lie(
+    "WRC-GEN-009",
+    shows="ResourceClaim",
+    check=UP_AND_DOWN,
+    says="a PodGroup must keep its claim when others are deleted",
+)
 def claim_is_replaced_when_other_pod_groups_go(claim: Object, memory: Memory) -> Shown:
     if pod_groups_beside(claim, memory) == 1 and memory.facts["most"] == 5:
         claim["metadata"]["uid"] = OTHER_UID
     yield claim
 
 
-@lie("WRC-GEN-009", shows="ResourceClaim", says="a PodGroup that is created again must get a claim of its own")
+@lie(
+    "WRC-GEN-009",
+    shows="ResourceClaim",
+    check=UP_AND_DOWN,
+    says="a PodGroup that is created again must get a claim of its own",
+)
 def pod_group_that_is_created_again_gets_its_old_claim(claim: Object, memory: Memory) -> Shown:
     if group_of(claim) == "group-1":
         claim["metadata"]["uid"] = memory.facts.setdefault("uid", uid_of(claim))
     yield claim
 
 
-@lie("WRC-GEN-009", shows="ResourceClaim", says="a PodGroup must keep its claim when another one is created again")
+@lie(
+    "WRC-GEN-009",
+    shows="ResourceClaim",
+    check=UP_AND_DOWN,
+    says="a PodGroup must keep its claim when another one is created again",
+)
 def claim_is_replaced_when_another_pod_group_is_created_again(claim: Object, memory: Memory) -> Shown:
     again = pod_groups_beside(claim, memory) == 2 and memory.facts["most"] == 5
     if again and group_of(claim) == "group-0":

@@ -24,6 +24,12 @@ A lie about metrics returns what is shown in place of those of a component::
     def nothing_is_counted(metrics: Metrics, _facts: dict[str, Any]) -> Metrics:
         return Metrics(())
 
+A lie about a start returns the feature gates that a component of a check's own control plane is really started with::
+
+    @false_start("WRC-GATE-003", says="must refuse to start")
+    def component_starts_all_the_same(component: str, gates: Gates) -> Gates:
+        return {**gates, "GenericWorkload": True}
+
 A fault of the driver on a real Node, or of the kubelet as the driver's log shows it, is a lie too::
 
     driver_forgets = fault("driver_forgets", "WRC-KUB-001", Faults(forgets=True), says="sees the devices []")
@@ -42,6 +48,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, TypedDict, Unpack
 
+from fixtures.clusters.local import Gates
 from fixtures.devices.reference.faults import NO_FAULTS, Faults
 from fixtures.metrics import Metrics
 
@@ -147,6 +154,10 @@ def _truth_counted(real: Metrics, _facts: dict[str, Any]) -> Metrics:
     return real
 
 
+def _truly_started(_component: str, wanted: Gates) -> Gates:
+    return wanted
+
+
 class Aim(TypedDict, total=False):
     """What a lie is to prove; see :class:`Lie`."""
 
@@ -173,6 +184,7 @@ class Lie:
         answers: the resources, such as ``podgroups/status``, that ``answer`` lies about.
         answer: returns what is answered in place of an answer about these resources.
         count: returns the metrics that are shown in place of those of a component.
+        start_as: returns the feature gates that a component is started with in place of those that the check wants.
         faults: what is wrong with the driver on a real Node, or with what its log shows of the kubelet.
 
     Raises:
@@ -191,6 +203,7 @@ class Lie:
     answers: frozenset[str] = frozenset()
     answer: Callable[[Answer, Memory], Answer] = _truth_answered
     count: Callable[[Metrics, dict[str, Any]], Metrics] = _truth_counted
+    start_as: Callable[[str, Gates], Gates] = _truly_started
     faults: Faults = NO_FAULTS
 
     def __post_init__(self) -> None:
@@ -224,6 +237,11 @@ def false_metrics(
 ) -> Callable[[Callable[[Metrics, dict[str, Any]], Metrics]], Lie]:
     """Make a function a lie about the metrics of a component; it may keep facts from one look to the next."""
     return lambda count: Lie(count.__name__, requirement, count=count, **aim)
+
+
+def false_start(requirement: str, **aim: Unpack[Aim]) -> Callable[[Callable[[str, Gates], Gates]], Lie]:
+    """Make a function a lie about the feature gates that a component, given by its name, is started with."""
+    return lambda start_as: Lie(start_as.__name__, requirement, start_as=start_as, **aim)
 
 
 def fault(name: str, requirement: str, faults: Faults, **aim: Unpack[Aim]) -> Lie:

@@ -7,7 +7,7 @@ from tests.lies.generation import entry_of, statuses_of
 from tests.lies.lie import Answer, Memory, Object, Shown, false_answer, lie, name_of, twin
 from tests.lies.lifecycle_teardown import kept_in_memory
 from tests.lies.named_claims_in_use import lost_consumers
-from tests.lies.reservation import entries_of
+from tests.lies.reservation import POD, entries_of
 
 CHURN = "test_rapid_churn_leaves_nothing_behind"
 
@@ -68,6 +68,37 @@ def named_claim_keeps_its_finalizer_after_all_groups_of_this_name(claim: Object,
     """Only a time-out can tell that something stays."""
     if lost_consumers(claim, memory):
         claim["metadata"]["finalizers"] = ["resource.kubernetes.io/delete-protection"]
+    yield claim
+
+
+def reserved_for_the_first_of_its_name(claim: Object, memory: Memory) -> bool:
+    """Take the reservation for all but the first PodGroup "group" away, and tell whether there was another one."""
+    namesakes = [one for one in entries_of(claim) if one["name"] == "group"]
+    for one in namesakes:
+        memory.facts.setdefault("first", one["uid"])
+    others = [one for one in namesakes if one["uid"] != memory.facts["first"]]
+    for one in others:
+        entries_of(claim).remove(one)
+    return bool(others)
+
+
+# On v1.37.2 and v1.36.3 this probe is red, so the first lie heals it.
+@lie("WRC-LIF-016", shows="ResourceClaim", heals=True)
+def finished_pods_reserve_nothing_for_a_namesake(claim: Object, memory: Memory) -> Shown:
+    reserved_for_the_first_of_its_name(claim, memory)
+    yield claim
+
+
+@lie("WRC-LIF-016", shows="ResourceClaim", says="must stay reserved for the other PodGroup alone")
+def finished_pod_reserves_for_itself_when_a_namesake_comes(claim: Object, memory: Memory) -> Shown:
+    if reserved_for_the_first_of_its_name(claim, memory):
+        entries_of(claim).append(POD)
+    yield claim
+
+
+@lie("WRC-LIF-016", shows="ResourceClaim", only="[Failed]", says="but the claim was reserved for it")
+def failed_pods_reserve_for_a_namesake(claim: Object, _memory: Memory) -> Shown:
+    """The truth, so far; whoever mends it for Pods that have succeeded must not forget those that have failed."""
     yield claim
 
 

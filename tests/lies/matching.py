@@ -3,6 +3,7 @@
 
 from tests.lies.lie import Memory, Object, Shown, lie, name_of, uid_of
 
+WITHOUT_A_GROUP = "test_pods_without_a_group_do_not_share"
 OTHER_UID = "0b8f4b52-0000-4000-8000-000000000000"
 FINALIZER = "resource.kubernetes.io/delete-protection"
 POD = {"resource": "pods", "name": "somebody", "uid": OTHER_UID}
@@ -259,13 +260,13 @@ def entry_with_another_source_is_not_allocated(claim: Object, _memory: Memory) -
     yield claim
 
 
-@lie("WRC-MAT-007", shows="PodGroup Pod", says="must be owned by this Pod alone")
+@lie("WRC-MAT-007", shows="PodGroup Pod", check=WITHOUT_A_GROUP, says="must be owned by this Pod alone")
 def pods_without_a_group_use_the_claim_of_a_group(shown: Object, memory: Memory) -> Shown:
     record_claim_of_group(shown, memory)
     yield shown
 
 
-@lie("WRC-MAT-007", shows="Pod", says="must be owned by this Pod alone")
+@lie("WRC-MAT-007", shows="Pod", check=WITHOUT_A_GROUP, says="must be owned by this Pod alone")
 def pods_without_a_group_share_the_claim_of_the_first(pod: Object, memory: Memory) -> Shown:
     if "schedulingGroup" not in pod["spec"]:
         for status in pod["status"].get("resourceClaimStatuses", ()):
@@ -273,7 +274,7 @@ def pods_without_a_group_share_the_claim_of_the_first(pod: Object, memory: Memor
     yield pod
 
 
-@lie("WRC-MAT-007", shows="PodGroup ResourceClaim", says="must be reserved for Pod")
+@lie("WRC-MAT-007", shows="PodGroup ResourceClaim", check=WITHOUT_A_GROUP, says="must be reserved for Pod")
 def claim_of_the_second_pod_is_reserved_for_the_group_too(shown: Object, memory: Memory) -> Shown:
     group = group_of(shown, memory)
     if is_of_a_pod(shown) and uid_of(shown) != memory.facts.setdefault("first", uid_of(shown)):
@@ -281,14 +282,14 @@ def claim_of_the_second_pod_is_reserved_for_the_group_too(shown: Object, memory:
     yield shown
 
 
-@lie("WRC-MAT-007", shows="ResourceClaim", says="must use three devices")
+@lie("WRC-MAT-007", shows="ResourceClaim", check=WITHOUT_A_GROUP, says="must use three devices")
 def all_claims_get_the_device_of_the_first(claim: Object, memory: Memory) -> Shown:
     for result in claim["status"].get("allocation", {}).get("devices", {}).get("results", ()):
         result["device"] = memory.facts.setdefault("device", result["device"])
     yield claim
 
 
-@lie("WRC-MAT-007", shows="ResourceClaim", says="must use three devices")
+@lie("WRC-MAT-007", shows="ResourceClaim", check=WITHOUT_A_GROUP, says="must use three devices")
 def pods_without_a_group_share_a_device(claim: Object, memory: Memory) -> Shown:
     if is_of_a_pod(claim) and "allocation" in claim["status"]:
         [result] = claim["status"]["allocation"]["devices"]["results"]
@@ -296,7 +297,7 @@ def pods_without_a_group_share_a_device(claim: Object, memory: Memory) -> Shown:
     yield claim
 
 
-@lie("WRC-MAT-007", shows="ResourceClaim", says="each of the three claims needs one device")
+@lie("WRC-MAT-007", shows="ResourceClaim", check=WITHOUT_A_GROUP, says="each of the three claims needs one device")
 def claim_of_the_group_gets_a_device_for_each_member(claim: Object, _memory: Memory) -> Shown:
     if is_of_the_group(claim) and "allocation" in claim["status"]:
         claim["status"]["allocation"]["devices"]["results"] *= 2

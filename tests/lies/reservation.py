@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from tests.lies.lie import Answer, Memory, Object, Shown, false_answer, lie, twin
 
+THREE_HUNDRED_PODS = "test_three_hundred_pods_share_one_claim"
+FULL_LIST = "test_members_need_no_room_in_a_full_list"
 POD = {"resource": "pods", "name": "somebody", "uid": "0b8f4b52-0000-4000-8000-000000000000"}
 #: As many entries as a claim may have.
 MOST = 256
@@ -187,25 +189,59 @@ def last_pod_is_bound_without_a_reservation(claim: Object, _memory: Memory) -> S
     yield claim
 
 
-@lie("WRC-RES-006", shows="ResourceClaim", says="with 300 bound Pods, reservedFor must hold the PodGroup alone")
+@lie(
+    "WRC-RES-006",
+    shows="ResourceClaim",
+    check=THREE_HUNDRED_PODS,
+    says="with 300 bound Pods, reservedFor must hold the PodGroup alone",
+)
 def pod_in_reserved_for_from_the_257th_pod_on(claim: Object, memory: Memory) -> Shown:
     if entries_of(claim) and len(pods_beside(claim, memory)) > MOST:
         entries_of(claim).append(POD)
     yield claim
 
 
-@lie("WRC-RES-006", shows="ResourceClaim", says="one ResourceClaim must serve all 300 Pods, but there are 2")
+@lie(
+    "WRC-RES-006",
+    shows="ResourceClaim",
+    check=THREE_HUNDRED_PODS,
+    says="one ResourceClaim must serve all 300 Pods, but there are 2",
+)
 def second_claim_beside_the_first_among_many_pods(claim: Object, memory: Memory) -> Shown:
     yield claim
     if len(pods_beside(claim, memory)) > MOST:
         yield twin(claim, "second")
 
 
-@lie("WRC-RES-006", shows="Pod", only="[named]", says="299 of 300 have a node")
+@lie("WRC-RES-006", shows="Pod", only="[named]", check=THREE_HUNDRED_PODS, says="299 of 300 have a node")
 def one_of_three_hundred_pods_is_never_bound(pod: Object, memory: Memory) -> Shown:
     if memory.facts.setdefault("forgotten", pod["metadata"]["uid"]) == pod["metadata"]["uid"]:
         pod["spec"].pop("nodeName", None)
     yield pod
+
+
+@lie("WRC-RES-006", shows="Pod", check=FULL_LIST, says="2 of 3 have a node, and these have none: later-")
+def last_member_finds_no_room_in_a_full_list(pod: Object, memory: Memory) -> Shown:
+    pods = memory.facts.setdefault("pods", [])
+    if pod["metadata"]["uid"] not in pods:
+        pods.append(pod["metadata"]["uid"])
+    if pod["metadata"]["uid"] in pods[3:]:
+        pod["spec"].pop("nodeName", None)
+    yield pod
+
+
+@lie("WRC-RES-006", shows="ResourceClaim", check=FULL_LIST, says="must leave it as it is")
+def member_takes_the_last_place_in_a_full_list(claim: Object, memory: Memory) -> Shown:
+    if len(entries_of(claim)) == MOST and len(pods_beside(claim, memory)) == 4:
+        entries_of(claim)[-1] = POD
+    yield claim
+
+
+@lie("WRC-RES-006", shows="ResourceClaim", check=FULL_LIST, says="the allocation changed when members came to a full")
+def third_member_of_a_full_list_moves_the_allocation(claim: Object, memory: Memory) -> Shown:
+    if len(entries_of(claim)) == MOST and len(pods_beside(claim, memory)) == 4:
+        claim["status"]["allocation"]["devices"]["results"][0]["device"] = "any"
+    yield claim
 
 
 def _sent_entries(answer: Answer) -> int:

@@ -4,6 +4,8 @@
 from tests.lies.lie import Memory, Object, Shown, lie, name_of, twin, uid_of
 from tests.lies.reservation import POD, entries_of, pods_beside
 
+AT_ONCE = "test_pods_that_are_created_at_once_are_all_bound"
+TIME_AND_AGAIN = "test_pairs_of_pods_are_bound_time_and_again"
 EVICTED, PREEMPTED = "[evicted", "[preempted"
 
 
@@ -28,12 +30,12 @@ def forgotten(pod: Object) -> Object:
     return pod
 
 
-@lie("WRC-SCH-001", shows="Pod", says="have a node, and these have none: third-")
+@lie("WRC-SCH-001", shows="Pod", check=AT_ONCE, says="have a node, and these have none: third-")
 def one_pod_of_the_third_group_is_never_bound(pod: Object, memory: Memory) -> Shown:
     yield forgotten(pod) if group_of_pod(pod) == "third" and is_the_first_seen(pod, memory) else pod
 
 
-@lie("WRC-SCH-001", shows="ResourceClaim", only="[20-", says="must be reserved for PodGroup third alone")
+@lie("WRC-SCH-001", shows="ResourceClaim", only="[20-", check=AT_ONCE, says="must be reserved for PodGroup third alone")
 def twentieth_of_the_pods_reserves_for_itself(claim: Object, memory: Memory) -> Shown:
     is_second_of_third = name_of(claim).startswith("third-two")
     if entries_of(claim) and is_second_of_third and len(members_beside(claim, "third", memory)) >= 20:
@@ -41,18 +43,35 @@ def twentieth_of_the_pods_reserves_for_itself(claim: Object, memory: Memory) -> 
     yield claim
 
 
-@lie("WRC-SCH-001", shows="ResourceClaim", says="Pods of PodGroup second are bound, but ResourceClaim second-two")
+@lie(
+    "WRC-SCH-001",
+    shows="ResourceClaim",
+    check=AT_ONCE,
+    says="Pods of PodGroup second are bound, but ResourceClaim second-two",
+)
 def second_entry_of_the_second_group_is_not_allocated(claim: Object, _memory: Memory) -> Shown:
     if name_of(claim).startswith("second-two"):
         claim["status"].pop("allocation", None)
     yield claim
 
 
-@lie("WRC-SCH-001", shows="ResourceClaim", says="need 6 ResourceClaims, not 7")
+@lie("WRC-SCH-001", shows="ResourceClaim", check=AT_ONCE, says="need 6 ResourceClaims, not 7")
 def second_pod_at_once_gets_another_claim(claim: Object, _memory: Memory) -> Shown:
     yield claim
     if name_of(claim).startswith("first-one"):
         yield twin(claim, "another")
+
+
+@lie("WRC-SCH-001", shows="Pod", check=TIME_AND_AGAIN, says="1 of 2 have a node, and these have none: pair-7-")
+def one_pod_of_many_pairs_is_never_bound(pod: Object, _memory: Memory) -> Shown:
+    yield forgotten(pod) if name_of(pod).startswith("pair-7-") and name_of(pod).endswith("1") else pod
+
+
+@lie("WRC-SCH-001", shows="ResourceClaim", check=TIME_AND_AGAIN, says="must be reserved for PodGroup pair-9 alone")
+def last_pair_reserves_for_one_of_its_pods(claim: Object, _memory: Memory) -> Shown:
+    if entries_of(claim) and name_of(claim).startswith("pair-9"):
+        entries_of(claim).append(POD)
+    yield claim
 
 
 @lie("WRC-SCH-009", shows="Pod", says="2 of 3 have a node, and these have none: member-")

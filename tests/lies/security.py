@@ -5,6 +5,8 @@ from dataclasses import replace
 
 from tests.lies.lie import Answer, Memory, Object, Shown, false_answer, lie, name_of
 
+OWN_PODS = "test_a_node_reads_the_claims_of_its_own_pods_alone"
+BOUND_BEFORE = "test_a_node_reads_a_claim_that_its_pod_is_given_later"
 ADMIN, EDIT, VIEW = "[admin]", "[edit]", "[view]"
 
 
@@ -41,17 +43,29 @@ def reviewed(answer: Answer, verb: str, resource: str, *, allowed: bool) -> Answ
     return replace(answer, body={**answer.body, "status": {"allowed": allowed}})
 
 
-@false_answer("WRC-SEC-001", to="resourceclaims", says="for no Pod with the claim is bound, but the answer is 200")
+@false_answer(
+    "WRC-SEC-001", to="resourceclaims", check=OWN_PODS, says="for no Pod with the claim is bound, but the answer is 200"
+)
 def nodes_may_read_all_claims(answer: Answer, memory: Memory) -> Answer:
     return granted(answer, memory)
 
 
-@false_answer("WRC-SEC-001", to="resourceclaims", says="for no Pod with this claim runs there, but the answer is 200")
+@false_answer(
+    "WRC-SEC-001",
+    to="resourceclaims",
+    check=OWN_PODS,
+    says="for no Pod with this claim runs there, but the answer is 200",
+)
 def claim_in_use_may_be_read_by_every_node(answer: Answer, memory: Memory) -> Answer:
     return granted(answer, memory, is_of_node(answer, 1) and is_used(answer, memory))
 
 
-@false_answer("WRC-SEC-001", to="resourceclaims", says="for no Pod with this claim runs there, but the answer is 200")
+@false_answer(
+    "WRC-SEC-001",
+    to="resourceclaims",
+    check=OWN_PODS,
+    says="for no Pod with this claim runs there, but the answer is 200",
+)
 def host_may_read_the_unused_claim_of_the_pod_group(answer: Answer, memory: Memory) -> Answer:
     if not is_of_node(answer, 0) or is_used(answer, memory):
         return answer
@@ -59,28 +73,48 @@ def host_may_read_the_unused_claim_of_the_pod_group(answer: Answer, memory: Memo
     return granted(answer, memory, any(claim.get("status", {}).get("reservedFor") for claim in claims))
 
 
-@false_answer("WRC-SEC-001", to="resourceclaims", says="a node that lists all ResourceClaims must be refused with 403")
+@false_answer(
+    "WRC-SEC-001",
+    to="resourceclaims",
+    check=OWN_PODS,
+    says="a node that lists all ResourceClaims must be refused with 403",
+)
 def node_may_list_all_claims(answer: Answer, memory: Memory) -> Answer:
     return granted(answer, memory, not answer.name)
 
 
-@false_answer("WRC-SEC-001", to="resourceclaims", says="node 0, reading ResourceClaim")
+@false_answer("WRC-SEC-001", to="resourceclaims", check=OWN_PODS, says="node 0, reading ResourceClaim")
 def host_may_not_read_the_claim_of_its_pod(answer: Answer, _memory: Memory) -> Answer:
     if is_read(answer):
         return answer.rejected(403, "Forbidden", "no relationship found between node and this object")
     return answer
 
 
-@false_answer("WRC-SEC-001", to="resourceclaims", says="is forbidden: not so after")
+@false_answer("WRC-SEC-001", to="resourceclaims", check=OWN_PODS, says="is forbidden: not so after")
 def host_may_read_the_claim_for_ever(answer: Answer, memory: Memory) -> Answer:
     if is_read(answer):
         memory.facts["has read"] = answer.name
     return granted(answer, memory, is_of_node(answer, 0) and memory.facts.get("has read") == answer.name)
 
 
-@false_answer("WRC-SEC-001", to="resourceclaims", says="must be refused with 403, for no Pod")
+@false_answer("WRC-SEC-001", to="resourceclaims", check=OWN_PODS, says="must be refused with 403, for no Pod")
 def nodes_are_not_known(answer: Answer, _memory: Memory) -> Answer:
     return answer.rejected(401, "Unauthorized", "who are you?") if answer.status == 403 else answer
+
+
+@false_answer("WRC-SEC-001", to="resourceclaims", check=BOUND_BEFORE, says="node 0, reading ResourceClaim")
+def host_may_not_read_what_its_pod_is_given_later(answer: Answer, memory: Memory) -> Answer:
+    """The suite reads the claim first, and then the node."""
+    readings = memory.facts.setdefault("readings", [])
+    readings += [answer.name] * (answer.method == "GET")
+    if answer.name and readings.count(answer.name) > 1:
+        return answer.rejected(403, "Forbidden", "no relationship found between node and this object")
+    return answer
+
+
+@false_answer("WRC-SEC-001", to="resourceclaims", check=BOUND_BEFORE, says="runs there, but the answer is 200")
+def another_node_may_read_what_a_pod_is_given_later(answer: Answer, memory: Memory) -> Answer:
+    return granted(answer, memory, is_of_node(answer, 1))
 
 
 @false_answer(

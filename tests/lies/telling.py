@@ -17,7 +17,9 @@ import pytest
 
 from fixtures import waiting
 from fixtures.clusters.cluster import Cluster
+from fixtures.own_control_plane import StartAs
 from fixtures.session import CLUSTER, View
+from tests.lies.choosing import Pair, enough
 from tests.lies.lie import Lie, all_lies, by_name
 from tests.lies.proxy import LyingProxy
 from verdicts import catalogue, terminal
@@ -54,6 +56,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items
         if _has_what_it_needs(item) and any(lie.aims_at(truthful_id(item.nodeid)) for lie in _lies_of(item))
     ]
+    if items and items[0].config.getoption("--wrc-lies-once"):
+        chosen = set(enough([_pair(item) for item in items]))
+        items[:] = [item for item in items if _pair(item) in chosen]
 
 
 @pytest.fixture
@@ -71,9 +76,25 @@ def lying_proxy(cluster: Cluster) -> Iterator[LyingProxy]:
 
 
 @pytest.fixture
-def view(lie: Lie, lying_proxy: LyingProxy) -> View:
+def proxy(request: pytest.FixtureRequest, cluster: Cluster, ground: Cluster) -> Iterator[LyingProxy]:
+    """The lying proxy before the cluster that the check is about."""
+    if ground is cluster:
+        yield request.getfixturevalue("lying_proxy")
+    else:
+        with LyingProxy(ground.kubeconfig) as of_its_own:
+            yield of_its_own
+
+
+@pytest.fixture
+def start_as(lie: Lie) -> StartAs:
+    """What the components of a control plane of the check's own are started with: the lie."""
+    return lie.start_as
+
+
+@pytest.fixture
+def view(lie: Lie, proxy: LyingProxy) -> View:
     """What the check sees: the lie. Standing invariants are muted, except for their own lies."""
-    kubeconfig = lying_proxy.kubeconfig(lie.name, secrets.token_hex(4))
+    kubeconfig = proxy.kubeconfig(lie.name, secrets.token_hex(4))
     invariants = (lie.requirement,) if lie.requirement.startswith("WRC-INV") else ()
     facts: dict[str, Any] = {}
     return View(kubeconfig, invariants, lie.faults, retell=lambda metrics: lie.count(metrics, facts))
@@ -81,7 +102,13 @@ def view(lie: Lie, lying_proxy: LyingProxy) -> View:
 
 def _has_what_it_needs(item: pytest.Item) -> bool:
     needs = {need for one in requirements_of(item) for need in catalogue.load()[one].needs}
-    return "kubelet" not in needs or bool(item.config.stash[CLUSTER].real_nodes)
+    cluster = item.config.stash.get(CLUSTER, None)  # there is none when the lies are only listed
+    return "kubelet" not in needs or cluster is None or bool(cluster.real_nodes)
+
+
+def _pair(item: pytest.Item) -> Pair:
+    check = truthful_id(item.nodeid)
+    return Pair(check.partition("[")[0], check, lie_in(item.nodeid).name)
 
 
 def truthful_id(node_id: str) -> str:
