@@ -113,7 +113,7 @@ def test_a_missing_template_holds_up_its_own_entry_alone(scenario: Scenario) -> 
         complaints += [partial(_unrecorded, one, group, others) for one in (group, pod)]
 
     attempts = Attempts("to record the claims of entries whose template exists", complaints)
-    eventually(attempts, attempts.succeed, GENERATION)
+    eventually(attempts, attempts.succeed, PROBED_GENERATION)
 
 
 @requirement("WRC-GEN-018")

@@ -48,7 +48,7 @@ def test_restarted_controller_adopts_what_it_has_generated(control_plane: OwnCon
     groups: list[PodGroup] = []
     for burst in ("early", "late"):
         groups += [scenario.pod_group(*entries, name=f"{burst}-{number}") for number in range(4)]
-        pods = scenario.pods(8, *entries, group=groups[-1])
+        pods = scenario.pods(8, entries[-1], group=groups[-1])
         control_plane.restart(CONTROLLER_MANAGER)
     claims = {group: _recorded(group) for group in groups}
 

@@ -155,7 +155,7 @@ def test_a_hopeless_member_does_not_hold_up_the_others(scenario: Scenario) -> No
         others += scenario.pods(2, shared, group=groups[-1], name=name)
         others.append(scenario.pod(group=groups[-1], name="without-claims"))
 
-    eventually(scenario.all_of(others), are_bound(len(others)), BINDING)
+    eventually(scenario.all_of(others), are_bound(len(others)), PROBED_BINDING)
 
     bound = [pod.name for pod in hopeless if is_bound(pod.read())]
     assert not bound, f"{bound} are bound, although no Node can satisfy their claims"

@@ -22,7 +22,7 @@ CHECKS = (f"--wrc-checks={QUICK},WRC-GEN-001,WRC-MAT-003,WRC-MAT-004,{LONG}", "-
 ENDED_SECONDS = 60
 SIDE_BY_SIDE = ("-n", "2")
 #: Lines of a whole run with few checks.
-MOST_LINES = 70
+MOST_LINES = 90
 
 Start = Callable[..., Run]
 
