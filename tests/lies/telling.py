@@ -57,8 +57,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if _has_what_it_needs(item) and any(lie.aims_at(truthful_id(item.nodeid)) for lie in _lies_of(item))
     ]
     if items and items[0].config.getoption("--wrc-lies-once"):
-        chosen = set(enough([_pair(item) for item in items]))
-        items[:] = [item for item in items if _pair(item) in chosen]
+        items[:] = [items[place] for place in enough([_pair(item) for item in items])]
 
 
 @pytest.fixture
@@ -107,8 +106,10 @@ def _has_what_it_needs(item: pytest.Item) -> bool:
 
 
 def _pair(item: pytest.Item) -> Pair:
-    check = truthful_id(item.nodeid)
-    return Pair(check.partition("[")[0], check, lie_in(item.nodeid).name)
+    """A check that starts a control plane of its own takes so long that one lie about each requirement must do."""
+    check, lie = truthful_id(item.nodeid), lie_in(item.nodeid)
+    is_slow = "control_plane" in item.fixturenames  # type: ignore[attr-defined]
+    return Pair(check.partition("[")[0], check, lie.requirement if is_slow else lie.name)
 
 
 def truthful_id(node_id: str) -> str:
