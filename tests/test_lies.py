@@ -14,14 +14,14 @@ from verdicts import catalogue
 def lies(kubernetes, tell, tmp_path_factory) -> list[dict[str, Any]]:
     """The reckoning of the session of lies: one row for each check and lie; `make lies` tells all of them to all.
 
-    What came out as undetermined is trouble of ours or of a busy machine, and is told once more. What came out as
-    conformant is a check that cannot fail, and is not.
+    What was not noticed is told once more: on a busy machine a canary or a limit comes first, or a short-lived state
+    passes between two looks. A check that cannot fail does not notice it the second time either.
     """
     tell("\nEvery check against every lie about it")
     rows = _session(tell, tmp_path_factory.mktemp("lies") / "report")
-    again = {row["lie"] for row in rows if row["verdict"] == "undetermined"}
+    again = {row["lie"] for row in rows if not row["noticed"]}
     if again:
-        tell("\nOnce more, what was undetermined")
+        tell("\nOnce more, what was not noticed")
         second = _session(tell, tmp_path_factory.mktemp("again") / "report", "-k", " or ".join(sorted(again)))
         rows = [*second, *(row for row in rows if row["lie"] not in again)]
     return rows

@@ -28,6 +28,8 @@ from verdicts.selection import requirements_of
 
 #: A lie is either seen at once or by a time-out; there is no slow cluster to be patient with.
 TIME_SCALE = 0.2
+#: A kubelet tries again after a minute where it may be refused at first.
+TIME_SCALE_OF_KUBELETS = 0.6
 QUIET_SECONDS = 0.3
 #: Begins the parameter of a check that names the lie.
 MARK = "lie:"
@@ -36,7 +38,7 @@ MARK = "lie:"
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Be less patient than with a cluster that tells the truth; only kubelets take the time they take."""
     cluster = session.config.stash.get(CLUSTER, None)
-    waiting.PACE.time_scale *= 1 if cluster and cluster.real_nodes else TIME_SCALE
+    waiting.PACE.time_scale *= TIME_SCALE_OF_KUBELETS if cluster and cluster.real_nodes else TIME_SCALE
     waiting.PACE.quiet_seconds = QUIET_SECONDS
 
 
