@@ -14,12 +14,12 @@ import pytest
 pytest.register_assert_rewrite("fixtures")
 
 ROOT = Path(__file__).parent
-RELEASE_SERVER = "https://dl.k8s.io"
-DEFAULT_KUBERNETES = "v1.37.2"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare all options of the suite."""
+    from fixtures.clusters.versions import DEFAULT_KUBERNETES, RELEASE_SERVER  # noqa: PLC0415  after the rewriting of assertions is set
+
     add = parser.getgroup("wrc", "Workload ResourceClaims conformance").addoption
     add(
         "--wrc-provider",

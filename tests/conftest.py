@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from conftest import DEFAULT_KUBERNETES, RELEASE_SERVER
 from fixtures.clusters.binaries import Binaries, obtain
 from fixtures.clusters.cluster import Cluster
 from fixtures.clusters.local import ControlPlane
+from fixtures.clusters.versions import DEFAULT_KUBERNETES, RELEASE_SERVER
 
 Tell = Callable[[str], None]
 

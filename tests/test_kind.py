@@ -7,12 +7,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import pytest_kind
 import yaml
 
+from fixtures import session
 from fixtures.clusters import kind_image, kind_nodes, providers
+from fixtures.clusters.cluster import Cluster
 from fixtures.clusters.kind import KindProvider
 from fixtures.clusters.kind_cluster import NamedKindCluster
 from fixtures.clusters.kind_configuration import configuration, lay_out
+from fixtures.clusters.versions import RELEASE_SERVER
 from fixtures.errors import SetUpFailed
 
 #: A kind that knows the clusters in $CLUSTERS and writes down what it was asked to do.
@@ -143,6 +147,28 @@ def test_sockets_of_a_node_have_short_paths(folder, wanted):
     assert providers._short(folder) == wanted
 
 
+def shadowed_fixture(cluster: Cluster) -> Any:
+    """What the fixture kind_cluster gives on a cluster."""
+    return session.kind_cluster._get_wrapped_function()(cluster)
+
+
+def test_the_fixture_of_pytest_kind_connects_to_the_cluster_of_the_run(tmp_path):
+    """Checks get pytest-kind's own class, on the cluster that exists; nothing is created or deleted."""
+    running = kind_cluster(tmp_path, "one")
+    known = {"name": "one", "home": str(running.home), "kind": str(running.kind_path)}
+    cluster = Cluster("kind", "v1.37.2", "v1beta1", KUBECONFIG, kind=known)
+
+    assert shadowed_fixture(cluster).kubeconfig_path == tmp_path / "home" / "kubeconfig"
+    assert isinstance(shadowed_fixture(cluster), pytest_kind.KindCluster)
+    assert {line.split(" --")[0] for line in asked(tmp_path)} == {"export kubeconfig"}
+
+
+def test_the_fixture_of_pytest_kind_does_not_apply_elsewhere():
+    """On a cluster of another provider a check that wants kind's commands is not applicable."""
+    with pytest.raises(pytest.skip.Exception, match=r"not a kind cluster \(local\)"):
+        shadowed_fixture(Cluster("local", "v1.37.2", "v1beta1", KUBECONFIG))
+
+
 def test_a_cluster_of_somebody_else_is_not_used(tmp_path):
     """A name that is taken is an error that says how to use, avoid or remove that cluster; nothing is deleted."""
     provider = KindProvider(kind_cluster(tmp_path, "one"), "v1.37.2", "busybox", tell=lambda _: None)
@@ -198,7 +224,7 @@ def test_a_kept_cluster_is_told_of_and_not_deleted(tmp_path):
 )
 def test_a_given_image_wins(given, wanted):
     """Pods run the image that lies in the nodes of that image, or can be pulled there."""
-    image = kind_image.choose_image(given, "v1.37.2", None, lambda _: None)
+    image = kind_image.choose_image(given, "v1.37.2", None, RELEASE_SERVER, lambda _: None)
 
     assert (image.nodes, image.pods) == wanted
 
@@ -207,15 +233,16 @@ def test_an_image_is_built_where_none_can_be_pulled(monkeypatch):
     """Where the registry is closed, the node image is made on this machine, and the user is told."""
     told: list[str] = []
     monkeypatch.setattr(kind_image, "has_image", lambda _: False)
-    monkeypatch.setattr(kind_image, "node_image", lambda version, _tell, **_: f"built-{version}")
+    monkeypatch.setattr(kind_image, "node_image", lambda version, _tell, **options: f"{version} {options}")
 
     def no_registry(*_, **__):
         raise subprocess.CalledProcessError(1, "docker")
 
     monkeypatch.setattr(subprocess, "run", no_registry)
-    image = kind_image.choose_image("", "v1.37.2", None, told.append)
+    image = kind_image.choose_image("", "v1.37.2", None, "https://mirror.example.com", told.append)
 
-    assert (image.nodes, image.pods) == ("built-v1.37.2", kind_image.POD_IMAGE)
+    built = "v1.37.2 {'own_build': None, 'release_server': 'https://mirror.example.com'}"
+    assert (image.nodes, image.pods) == (built, kind_image.POD_IMAGE)
     assert told == ["kindest/node:v1.37.2 cannot be pulled: using a node image that is built on this machine"]
 
 

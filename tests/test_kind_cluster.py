@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from conftest import DEFAULT_KUBERNETES
 from fixtures.clusters.docker import docker, docker_works
 from fixtures.clusters.kind_binary import kind_binary
 from fixtures.clusters.kind_cluster import NamedKindCluster
 from fixtures.clusters.node_image.image import node_image
+from fixtures.clusters.versions import DEFAULT_KUBERNETES
 from fixtures.errors import SetUpFailed
 from tests.running import Run, collected_checks
 from verdicts import catalogue

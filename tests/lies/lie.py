@@ -32,7 +32,9 @@ A lie about a start returns the feature gates that a component of a check's own 
 
 A fault of the driver on a real Node, or of the kubelet as the driver's log shows it, is a lie too::
 
-    driver_forgets = fault("driver_forgets", "WRC-KUB-001", Faults(forgets=True), says="sees the devices []")
+    @fault("WRC-KUB-001", says="sees the devices []")
+    def prepared_device_is_forgotten() -> Faults:
+        return Faults(forgets=True)
 
 The name of the function is the name of the lie. Each module of this folder holds the lies of one area.
 """
@@ -244,9 +246,9 @@ def false_start(requirement: str, **aim: Unpack[Aim]) -> Callable[[Callable[[str
     return lambda start_as: Lie(start_as.__name__, requirement, start_as=start_as, **aim)
 
 
-def fault(name: str, requirement: str, faults: Faults, **aim: Unpack[Aim]) -> Lie:
-    """Return the lie that a driver has these faults, or that its kubelet has called it so."""
-    return Lie(name, requirement, faults=faults, **aim)
+def fault(requirement: str, **aim: Unpack[Aim]) -> Callable[[Callable[[], Faults]], Lie]:
+    """Make a function the lie that a driver has the faults it returns, or that its kubelet has called it so."""
+    return lambda faults: Lie(faults.__name__, requirement, faults=faults(), **aim)
 
 
 def by_unique_name(lies: Iterable[Lie]) -> dict[str, Lie]:

@@ -9,21 +9,20 @@ from fixtures.devices.reference.allocation import AllocatedDevice
 from fixtures.devices.reference.faults import Faults, moved
 from tests.lies.lie import Memory, Object, Shown, fault, lie, name_of
 
-neighbouring_device_is_handed_out = fault(
-    "neighbouring_device_is_handed_out",
-    "WRC-KUB-001",
-    Faults(hands_out=faults.a_neighbouring_device),
-    says="sees the devices",
-)
-prepared_device_is_forgotten = fault(
-    "prepared_device_is_forgotten", "WRC-KUB-001", Faults(forgets=True), says="sees the devices []"
-)
-no_pod_of_a_group_is_prepared = fault(
-    "no_pod_of_a_group_is_prepared",
-    "WRC-KUB-001",
-    Faults(refuses=faults.claims_of_pod_groups),
-    says="3 running Pods: not so after",
-)
+
+@fault("WRC-KUB-001", says="sees the devices")
+def neighbouring_device_is_handed_out() -> Faults:
+    return Faults(hands_out=faults.a_neighbouring_device)
+
+
+@fault("WRC-KUB-001", says="sees the devices []")
+def prepared_device_is_forgotten() -> Faults:
+    return Faults(forgets=True)
+
+
+@fault("WRC-KUB-001", says="3 running Pods: not so after")
+def no_pod_of_a_group_is_prepared() -> Faults:
+    return Faults(refuses=faults.claims_of_pod_groups)
 
 
 def _also_for_a_pod(claim: Object) -> Object:
@@ -39,12 +38,9 @@ def kubelet_wants_an_entry_for_a_pod(claim: Object, _memory: Memory) -> Shown:
     yield _also_for_a_pod(claim)
 
 
-all_groups_get_the_first_device = fault(
-    "all_groups_get_the_first_device",
-    "WRC-KUB-002",
-    Faults(hands_out=faults.always_the_first_device),
-    says="two PodGroups share a device",
-)
+@fault("WRC-KUB-002", says="two PodGroups share a device")
+def all_groups_get_the_first_device() -> Faults:
+    return Faults(hands_out=faults.always_the_first_device)
 
 
 class _EachNodeItsOwn:
@@ -57,54 +53,44 @@ class _EachNodeItsOwn:
         return moved(device, next(self._prepares))
 
 
-each_node_hands_out_its_own_device = fault(
-    "each_node_hands_out_its_own_device",
-    "WRC-KUB-002",
-    Faults(hands_out=_EachNodeItsOwn()),
-    says="must see one and the same device",
-)
-claim_is_prepared_for_each_pod = fault(
-    "claim_is_prepared_for_each_pod",
-    "WRC-KUB-003",
-    Faults(shows=faults.a_prepare_per_pod),
-    says="must be asked 1 times to prepare",
-)
-device_is_taken_away_with_the_first_pod = fault(
-    "device_is_taken_away_with_the_first_pod",
-    "WRC-KUB-004",
-    Faults(shows=faults.an_unprepare_while_in_use),
-    says="must be asked 0 times to unprepare",
-)
-device_stays_prepared_as_long_as_the_group = fault(
-    "device_stays_prepared_as_long_as_the_group",
-    "WRC-KUB-004",
-    Faults(shows=faults.no_unprepare),
-    says="must be asked 1 times to unprepare",
-)
-later_pod_gets_a_device_that_nobody_prepared = fault(
-    "later_pod_gets_a_device_that_nobody_prepared",
-    "WRC-KUB-004",
-    Faults(shows=faults.no_second_prepare),
-    says="must be asked 2 times to prepare",
-)
-later_pod_gets_another_device = fault(
-    "later_pod_gets_another_device",
-    "WRC-KUB-004",
-    Faults(hands_out=faults.another_device_each_time),
-    says="the Pod that came later sees",
-)
-containers_get_all_requests = fault(
-    "containers_get_all_requests",
-    "WRC-KUB-005",
-    Faults(ignores_requests=True),
-    says="see the devices of these requests",
-)
-intruder_is_prepared = fault(
-    "intruder_is_prepared",
-    "WRC-KUB-006",
-    Faults(shows=faults.a_prepare_per_pod),
-    says="only its PodGroup's Pod may use it",
-)
+@fault("WRC-KUB-002", says="must see one and the same device")
+def each_node_hands_out_its_own_device() -> Faults:
+    return Faults(hands_out=_EachNodeItsOwn())
+
+
+@fault("WRC-KUB-003", says="must be asked 1 times to prepare")
+def claim_is_prepared_for_each_pod() -> Faults:
+    return Faults(shows=faults.a_prepare_per_pod)
+
+
+@fault("WRC-KUB-004", says="must be asked 0 times to unprepare")
+def device_is_taken_away_with_the_first_pod() -> Faults:
+    return Faults(shows=faults.an_unprepare_while_in_use)
+
+
+@fault("WRC-KUB-004", says="must be asked 1 times to unprepare")
+def device_stays_prepared_as_long_as_the_group() -> Faults:
+    return Faults(shows=faults.no_unprepare)
+
+
+@fault("WRC-KUB-004", says="must be asked 2 times to prepare")
+def later_pod_gets_a_device_that_nobody_prepared() -> Faults:
+    return Faults(shows=faults.no_second_prepare)
+
+
+@fault("WRC-KUB-004", says="the Pod that came later sees")
+def later_pod_gets_another_device() -> Faults:
+    return Faults(hands_out=faults.another_device_each_time)
+
+
+@fault("WRC-KUB-005", says="see the devices of these requests")
+def containers_get_all_requests() -> Faults:
+    return Faults(ignores_requests=True)
+
+
+@fault("WRC-KUB-006", says="only its PodGroup's Pod may use it")
+def intruder_is_prepared() -> Faults:
+    return Faults(shows=faults.a_prepare_per_pod)
 
 
 @lie("WRC-KUB-006", shows="Pod", says="though the claim is reserved for")
@@ -115,24 +101,19 @@ def intruder_runs(pod: Object, _memory: Memory) -> Shown:
     yield pod
 
 
-running_pods_lose_the_device = fault(
-    "running_pods_lose_the_device",
-    "WRC-KUB-009",
-    Faults(shows=faults.an_unprepare_while_in_use),
-    says="must be asked 0 times to unprepare",
-)
-later_pod_is_prepared_again = fault(
-    "later_pod_is_prepared_again",
-    "WRC-KUB-009",
-    Faults(shows=faults.a_prepare_per_pod),
-    says="has used it all the time",
-)
-recovered_driver_hands_out_a_neighbouring_device = fault(
-    "recovered_driver_hands_out_a_neighbouring_device",
-    "WRC-KUB-010",
-    Faults(hands_out=faults.a_neighbouring_device),
-    says="sees the devices",
-)
+@fault("WRC-KUB-009", says="must be asked 0 times to unprepare")
+def running_pods_lose_the_device() -> Faults:
+    return Faults(shows=faults.an_unprepare_while_in_use)
+
+
+@fault("WRC-KUB-009", says="has used it all the time")
+def later_pod_is_prepared_again() -> Faults:
+    return Faults(shows=faults.a_prepare_per_pod)
+
+
+@fault("WRC-KUB-010", says="sees the devices")
+def recovered_driver_hands_out_a_neighbouring_device() -> Faults:
+    return Faults(hands_out=faults.a_neighbouring_device)
 
 
 def _the_first_pod_alone(listed: Listed) -> Listed:
@@ -145,18 +126,14 @@ def _every_container(listed: Listed) -> Listed:
     return dict.fromkeys(listed, every)
 
 
-only_the_first_pod_is_listed = fault(
-    "only_the_first_pod_is_listed",
-    "WRC-KUB-011",
-    Faults(lists=_the_first_pod_alone),
-    says="lists other devices than its containers use",
-)
-bystanders_are_listed_too = fault(
-    "bystanders_are_listed_too",
-    "WRC-KUB-011",
-    Faults(lists=_every_container),
-    says="lists other devices than its containers use",
-)
+@fault("WRC-KUB-011", says="lists other devices than its containers use")
+def only_the_first_pod_is_listed() -> Faults:
+    return Faults(lists=_the_first_pod_alone)
+
+
+@fault("WRC-KUB-011", says="lists other devices than its containers use")
+def bystanders_are_listed_too() -> Faults:
+    return Faults(lists=_every_container)
 
 
 @lie("WRC-KUB-010", shows="ResourceClaim", says="must keep its reservation while the driver fails")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import DEFAULT_KUBERNETES
 from fixtures.clusters.cache import default_cache
+from fixtures.clusters.versions import DEFAULT_KUBERNETES
 from tests.mutants.building import Mutant, Workshop, mutants
 from tests.running import Run
 from verdicts import document
